@@ -1,0 +1,65 @@
+// One event for one destination through one subscription, and the states it goes through.
+import type { Attempt } from './attempt.ts';
+import type { DeliveryId, DestinationId, EventId, SubscriptionId } from './id.ts';
+
+export const DELIVERY_STATUSES = ['pending', 'retrying', 'succeeded', 'dead'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+export type OpenStatus = 'pending' | 'retrying';
+
+export const DEAD_REASONS = ['exhausted', 'gone', 'destination_deleted', 'expired', 'backlog_full'] as const;
+export type DeadReason = (typeof DEAD_REASONS)[number];
+
+export type DeliveryOrigin = 'event' | 'replay';
+
+/** How many response codes a delivery carries in lists. */
+export const RESPONSE_CODES_MAX = 50;
+
+/** A forced attempt sorts before every scheduled one and is found even while its destination is paused. */
+export const FORCED_DUE_AT = 0;
+
+/** A delivery as lists show it. */
+export type Delivery = {
+  id: DeliveryId;
+  eventId: EventId;
+  eventType: string;
+  destinationId: DestinationId;
+  subscriptionId: SubscriptionId;
+  status: DeliveryStatus;
+  deadReason: DeadReason | null;
+  origin: DeliveryOrigin;
+  attemptCount: number;
+  retryCount: number;
+  /** One entry per attempt, oldest first, the last 50; null where no response came. */
+  responseCodes: (number | null)[];
+  nextAttemptAt: number | null;
+  createdAt: number;
+  updatedAt: number;
+  completedAt: number | null;
+};
+
+/** The single read adds the whole history, oldest first. */
+export type DeliveryWithAttempts = Delivery & { attempts: Attempt[] };
+
+/** What scheduling and deciding need to know of an unfinished delivery. */
+export type OpenDelivery = {
+  id: DeliveryId;
+  environment: number;
+  eventId: EventId;
+  destinationId: DestinationId;
+  /** Raised by every writer; a write whose expected value lost is read and decided again. */
+  rev: number;
+  status: OpenStatus;
+  /** Unix ms, or FORCED_DUE_AT. */
+  dueAt: number;
+  /** While a forced attempt waits: when the schedule would have gone on (null: it was over). */
+  scheduledAt: number | null;
+  /** While a forced attempt waits: what the delivery was, and is again if the attempt fails. Else null. */
+  fallbackStatus: DeliveryStatus | null;
+  /** How many delays of the schedule are used up. */
+  schedulePosition: number;
+  attemptCount: number;
+};
+
+export function isForced(delivery: Pick<OpenDelivery, 'dueAt'>): boolean {
+  return delivery.dueAt === FORCED_DUE_AT;
+}

@@ -1,0 +1,61 @@
+// A registered URL and everything an attempt to it needs.
+import type { DestinationId, SigningKeyId } from './id.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+
+export type DestinationStatus = 'active' | 'paused';
+export const PAUSED_REASONS = ['manual', 'failing', 'gone'] as const;
+export type PausedReason = (typeof PAUSED_REASONS)[number];
+
+export const URL_LENGTH_MAX = 2_048;
+export const NAME_LENGTH_MAX = 256;
+export const METADATA_BYTES_MAX = 8_192;
+export const HEADERS_MAX = 20;
+export const HEADER_BYTES_MAX = 8_192;
+export const MAX_IN_FLIGHT_DEFAULT = 50;
+
+/** Signs attempts until `expiresAt` (Unix ms); the newest key has null. */
+export type SigningKey = {
+  id: SigningKeyId;
+  secret: Uint8Array;
+  createdAt: number;
+  expiresAt: number | null;
+};
+
+export type Destination = {
+  id: DestinationId;
+  environment: number;
+  url: string;
+  name: string | null;
+  status: DestinationStatus;
+  pausedReason: PausedReason | null;
+  retryPolicy: RetryPolicy | null;
+  maxInFlight: number;
+  ratePerSecond: number | null;
+  /** Static headers of every attempt, names as given; values are secrets at rest. */
+  headers: Record<string, string>;
+  /** A JSON object's text, minified. */
+  metadata: string;
+  createdAt: number;
+  updatedAt: number;
+};
+
+/** With its signing keys, newest first: what delivering needs and reading must not show. */
+export type DestinationWithKeys = Destination & { signingKeys: SigningKey[] };
+
+/** What a PATCH may change; absent members stay. */
+export type DestinationChange = Partial<
+  Pick<
+    Destination,
+    'url' | 'name' | 'status' | 'retryPolicy' | 'maxInFlight' | 'ratePerSecond' | 'headers' | 'metadata'
+  >
+>;
+
+/** Trouble that outlives a restart: since when nothing has succeeded, and how long the receiver asked us to wait. */
+export type DestinationHealth = {
+  destinationId: DestinationId;
+  /** The first failed attempt since the last success; null: none. */
+  failingSince: number | null;
+  failureCount: number;
+  /** From a 429 with Retry-After: nothing but forced attempts before this. */
+  heldUntil: number | null;
+};

@@ -1,0 +1,131 @@
+// Ids: a type prefix and a UUIDv7 in Crockford base32 (TypeID, https://github.com/jetify-com/typeid).
+// The 16 bytes are 48 bits of milliseconds, 12 of counter, 8 of shard (byte 9) and randomness, so an id
+// sorts by its time, names its partition and shard, and *is* the resource's created_at.
+
+export type DestinationId = `dst_${string}`;
+export type SubscriptionId = `sub_${string}`;
+export type EventId = `evt_${string}`;
+export type DeliveryId = `dlv_${string}`;
+export type SigningKeyId = `sgk_${string}`;
+export type ApiKeyId = `key_${string}`;
+export type RequestId = `req_${string}`;
+
+export type IdPrefix = 'dst' | 'sub' | 'evt' | 'dlv' | 'sgk' | 'key' | 'req';
+
+/** The id type that a prefix stands for: `IdOf<'evt'>` is `EventId`. */
+export type IdOf<P extends IdPrefix> = `${P}_${string}`;
+
+export const SHARD_COUNT = 256;
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const SUFFIX_LENGTH = 26;
+const SHARD_BYTE = 9;
+
+const DIGIT_OF = new Int8Array(128).fill(-1);
+for (let digit = 0; digit < 32; digit++) DIGIT_OF[ALPHABET.charCodeAt(digit)] = digit;
+
+/** Writes 16 bytes as an id. The 130 bits of 26 digits begin with two zero bits. */
+export function formatId<P extends IdPrefix>(prefix: P, bytes: Uint8Array): IdOf<P> {
+  let suffix = '';
+  let pending = 0;
+  let pendingBits = 2;
+  for (let i = 0; i < 16; i++) {
+    pending = (pending << 8) | bytes[i]!;
+    pendingBits += 8;
+    while (pendingBits >= 5) {
+      pendingBits -= 5;
+      suffix += ALPHABET[(pending >>> pendingBits) & 31];
+    }
+    pending &= 31;
+  }
+  return `${prefix}_${suffix}`;
+}
+
+/** The 16 bytes of an id that is known to be well-formed; throws on any other text (a programming error). */
+export function idBytes(id: string): Uint8Array {
+  const bytes = decodeSuffix(id, id.indexOf('_') + 1);
+  if (bytes === null) throw new Error(`not an id: ${id}`);
+  return bytes;
+}
+
+/** Whether a text from outside is an id of this kind: exact prefix, 26 lower-case digits, at most 128 bits. */
+export function isId<P extends IdPrefix>(prefix: P, text: string): text is IdOf<P> {
+  return (
+    text.length === prefix.length + 1 + SUFFIX_LENGTH &&
+    text.startsWith(prefix) &&
+    text[prefix.length] === '_' &&
+    decodeSuffix(text, prefix.length + 1) !== null
+  );
+}
+
+/** Unix milliseconds at which the id was made. */
+export function idTime(id: string): number {
+  const start = id.indexOf('_') + 1;
+  let time = 0;
+  // The first ten digits carry 2 zero bits and the 48 bits of time.
+  for (let i = 0; i < 10; i++) time = time * 32 + DIGIT_OF[id.charCodeAt(start + i)]!;
+  return time;
+}
+
+/** The shard of a destination or delivery: `hash(destination_id) % 256`, kept in the id itself. */
+export function idShard(id: string): number {
+  // Byte 9 is bits 74-81 of the 130 that the digits carry: the end of digit 14, digit 15, the start of digit 16.
+  const start = id.indexOf('_') + 1;
+  const digit = (index: number): number => DIGIT_OF[id.charCodeAt(start + index)]!;
+  return ((digit(14) & 1) << 7) | (digit(15) << 2) | (digit(16) >>> 3);
+}
+
+/** The smallest 16 bytes that an id made at `time` (Unix ms) or later can have. */
+export function firstIdBytesAt(time: number): Uint8Array {
+  const bytes = new Uint8Array(16);
+  writeIdTime(bytes, Math.min(Math.max(0, time), 2 ** 48 - 1));
+  return bytes;
+}
+
+/** Lays out one UUIDv7. `randomBytes` supplies at least 16 bytes; `counter` is 0-4095. */
+export function layOutIdBytes(parts: {
+  time: number;
+  counter: number;
+  shard: number;
+  randomBytes: Uint8Array;
+}): Uint8Array {
+  const bytes = parts.randomBytes.slice(0, 16);
+  writeIdTime(bytes, parts.time);
+  bytes[6] = 0x70 | (parts.counter >>> 8);
+  bytes[7] = parts.counter & 0xff;
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  bytes[SHARD_BYTE] = parts.shard;
+  return bytes;
+}
+
+function writeIdTime(bytes: Uint8Array, time: number): void {
+  const high = Math.floor(time / 2 ** 32);
+  const low = time >>> 0;
+  bytes[0] = high >>> 8;
+  bytes[1] = high & 0xff;
+  bytes[2] = low >>> 24;
+  bytes[3] = (low >>> 16) & 0xff;
+  bytes[4] = (low >>> 8) & 0xff;
+  bytes[5] = low & 0xff;
+}
+
+function decodeSuffix(text: string, start: number): Uint8Array | null {
+  if (text.length - start !== SUFFIX_LENGTH) return null;
+  const bytes = new Uint8Array(16);
+  let pending = 0;
+  let pendingBits = -2;
+  let length = 0;
+  for (let i = 0; i < SUFFIX_LENGTH; i++) {
+    const code = text.charCodeAt(start + i);
+    const digit = code < 128 ? DIGIT_OF[code]! : -1;
+    if (digit < 0 || (i === 0 && digit > 7)) return null;
+    pending = (pending << 5) | digit;
+    pendingBits += 5;
+    if (pendingBits >= 8) {
+      pendingBits -= 8;
+      bytes[length++] = (pending >>> pendingBits) & 0xff;
+      pending &= (1 << pendingBits) - 1;
+    }
+  }
+  return bytes;
+}

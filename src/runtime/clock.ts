@@ -1,0 +1,32 @@
+// Time, handed in: rules never call Date.now(), so the same code runs on a virtual clock.
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Unix milliseconds, whole. May jump when an operator or NTP sets the machine's time. */
+  now(): number;
+  /** Milliseconds from an arbitrary start; never goes back. For durations and deadlines. */
+  monotonic(): number;
+  /** Calls back once, no earlier than after `delayMs`. Does not keep the process alive by itself. */
+  setTimer(callback: () => void, delayMs: number): Timer;
+}
+
+/** Node fires a longer timeout at once (it overflows 32 bits). */
+export const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(callback, delayMs) {
+    const timeout = setTimeout(callback, Math.min(Math.max(0, delayMs), TIMER_DELAY_MAX_MS));
+    timeout.unref();
+    return { cancel: () => clearTimeout(timeout) };
+  },
+};
+
+/** Resolves after `delayMs` on the given clock. */
+export function delay(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => clock.setTimer(resolve, delayMs));
+}

@@ -1,0 +1,77 @@
+// The one shape of every background loop: a step, repeated on the clock, never twice at a time.
+import type { Clock, Timer } from './clock.ts';
+
+export interface Loop {
+  readonly name: string;
+  start(): void;
+  /** Resolves when a step under way has ended; no step begins after that. */
+  stop(): Promise<void>;
+  /** Asks for a step as soon as possible instead of at the next interval. */
+  wake(): void;
+  stats(): { steps: number; failures: number };
+}
+
+/** What a step says about the next one: at once (there is more to do) or after the interval. */
+export type StepResult = 'more' | 'idle';
+
+export function createLoop(options: {
+  name: string;
+  clock: Clock;
+  intervalMs: number;
+  /** The pause after a step that said 'more'. Default 0: other work on this thread runs in between. */
+  betweenStepsMs?: number;
+  step: () => Promise<StepResult>;
+  /** A step's exception ends the step, not the loop. */
+  onError: (error: unknown, loopName: string) => void;
+}): Loop {
+  const { name, clock, intervalMs, betweenStepsMs = 0, step, onError } = options;
+  let timer: Timer | null = null;
+  let running: Promise<void> | null = null;
+  let isWoken = false;
+  let isStopped = true;
+  const counts = { steps: 0, failures: 0 };
+
+  const runStep = async (): Promise<void> => {
+    isWoken = false;
+    let result: StepResult = 'idle';
+    try {
+      result = await step();
+    } catch (error) {
+      counts.failures++;
+      onError(error, name);
+    }
+    counts.steps++;
+    running = null;
+    schedule(result === 'more' ? betweenStepsMs : isWoken ? 0 : intervalMs);
+  };
+
+  const schedule = (delayMs: number): void => {
+    timer?.cancel();
+    timer = null;
+    if (isStopped) return;
+    timer = clock.setTimer(() => {
+      timer = null;
+      running = runStep();
+    }, delayMs);
+  };
+
+  return {
+    name,
+    start() {
+      if (!isStopped) return;
+      isStopped = false;
+      schedule(0);
+    },
+    async stop() {
+      isStopped = true;
+      timer?.cancel();
+      timer = null;
+      await running;
+    },
+    wake() {
+      isWoken = true;
+      if (running === null) schedule(0);
+    },
+    stats: () => ({ ...counts }),
+  };
+}
