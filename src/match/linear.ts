@@ -1,0 +1,32 @@
+// The obviously right matcher: it tries every subscription. The oracle for indexed.ts.
+import type { SubscriptionId } from '../model/id.ts';
+import { filterAccepts } from './filter-evaluate.ts';
+import type { Matcher, MatchEntry } from './matcher.ts';
+import { once, sortById } from './matcher.ts';
+import { patternMatches } from './patterns.ts';
+
+export class LinearMatcher implements Matcher {
+  readonly #entries = new Map<SubscriptionId, MatchEntry>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  add(entry: MatchEntry): void {
+    this.#entries.set(entry.id, entry);
+  }
+
+  remove(id: SubscriptionId): MatchEntry | undefined {
+    const entry = this.#entries.get(id);
+    this.#entries.delete(id);
+    return entry;
+  }
+
+  match(type: string, readBody: () => unknown): MatchEntry[] {
+    const body = once(readBody);
+    const wanted = [...this.#entries.values()].filter(
+      ({ pattern, filter }) => patternMatches(pattern, type) && (filter === null || filterAccepts(filter, body())),
+    );
+    return sortById(wanted);
+  }
+}

@@ -1,0 +1,39 @@
+// What finds the subscriptions that want an event. Two do: linear.ts is obviously right, indexed.ts is fast;
+// one test suite holds them against each other.
+import type { DestinationId, SubscriptionId } from '../model/id.ts';
+import type { Filter } from './filter.ts';
+
+/** A subscription, as far as matching knows it. */
+export type MatchEntry = {
+  readonly id: SubscriptionId;
+  readonly destinationId: DestinationId;
+  /** An event type or a pattern, well-formed. */
+  readonly pattern: string;
+  /** Null: every body. */
+  readonly filter: Filter | null;
+};
+
+/** The subscriptions of one environment. */
+export interface Matcher {
+  readonly size: number;
+  /** Adds a subscription, or replaces the one with its id. */
+  add(entry: MatchEntry): void;
+  /** Removes a subscription and returns it; undefined: it is not here. */
+  remove(id: SubscriptionId): MatchEntry | undefined;
+  /**
+   * The subscriptions that an event goes to, by id ascending. `readBody` gives the body as parseBody reads it, and is
+   * called at most once, and only if some filter needs it.
+   */
+  match(type: string, readBody: () => unknown): MatchEntry[];
+}
+
+/** A function that calls another once, when its result is first wanted. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** Sorts in place. */
+export function sortById(entries: MatchEntry[]): MatchEntry[] {
+  return entries.sort((a, b) => (a.id < b.id ? -1 : 1));
+}

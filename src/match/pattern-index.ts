@@ -1,0 +1,121 @@
+// The subscriptions of one pattern, found by the values that their filters demand.
+//
+// Each subscription lies in one place. A filter that demands equalities lies under one of them: where the fewest
+// others lie, an additional path counting as much as NEW_PATH_COST of them, because each path of a pattern is looked
+// up for every event. So 100,000 filters on {status, customer_id} soon lie under customer_id.
+import type { Bucket } from './bucket.ts';
+import { addToBucket, bucketSize, forEachIn, removeFromBucket } from './bucket.ts';
+import { searchPath } from './filter-evaluate.ts';
+import type { Equality } from './filter.ts';
+import { listEqualities } from './filter.ts';
+import type { Scalar } from './filter-json.ts';
+import { isScalar } from './filter-json.ts';
+import type { FilterPath } from './filter-path.ts';
+import type { MatchEntry } from './matcher.ts';
+
+const NEW_PATH_COST = 8;
+/** A Map holds at most 2^24 keys; filters that would bring a path near that are tried one by one. */
+const VALUES_PER_PATH_MAX = 16_000_000;
+
+type PathIndex = { path: FilterPath; byValue: Map<Scalar, Bucket> };
+
+export class PatternIndex {
+  readonly pattern: string;
+  /** Without a filter, or with one that demands no equality. */
+  #others: Bucket | undefined;
+  /** By the path's key. Null while empty: a million patterns with one subscription each have to fit. */
+  #paths: Map<string, PathIndex> | null = null;
+
+  constructor(pattern: string) {
+    this.pattern = pattern;
+  }
+
+  get isEmpty(): boolean {
+    return this.#others === undefined && this.#paths === null;
+  }
+
+  add(entry: MatchEntry): void {
+    const home = this.#chooseHome(entry);
+    if (home === null) {
+      this.#others = addToBucket(this.#others, entry);
+      return;
+    }
+    const { byValue } = this.#openPath(home.path);
+    for (const value of home.values) byValue.set(value, addToBucket(byValue.get(value), entry));
+  }
+
+  /** Looks in every place where the entry may lie; where it lies is not kept, to save memory. */
+  remove(entry: MatchEntry): void {
+    this.#others = removeFromBucket(this.#others, entry);
+    if (this.#paths === null || entry.filter === null) return;
+    for (const { path, values } of listEqualities(entry.filter)) {
+      const byValue = this.#paths.get(path.key)?.byValue;
+      if (byValue === undefined) continue;
+      for (const value of values) {
+        const bucket = removeFromBucket(byValue.get(value), entry);
+        if (bucket === undefined) byValue.delete(value);
+        else byValue.set(value, bucket);
+      }
+      if (byValue.size === 0) this.#paths.delete(path.key);
+    }
+    if (this.#paths.size === 0) this.#paths = null;
+  }
+
+  /** Visits, once each, all entries that may accept the body; `body` is called only if a filter needs it. */
+  forEachCandidate(body: () => unknown, visit: (entry: MatchEntry) => void): void {
+    if (this.#others !== undefined) forEachIn(this.#others, visit);
+    if (this.#paths === null) return;
+    for (const index of this.#paths.values()) forEachFound(index, body(), visit);
+  }
+
+  #chooseHome(entry: MatchEntry): Equality | null {
+    let best: Equality | null = null;
+    let bestCost = Infinity;
+    for (const equality of entry.filter === null ? [] : listEqualities(entry.filter)) {
+      const cost = this.#costOf(equality);
+      if (cost < bestCost) [best, bestCost] = [equality, cost];
+    }
+    return best;
+  }
+
+  #costOf({ path, values }: Equality): number {
+    const byValue = this.#paths?.get(path.key)?.byValue;
+    if (byValue === undefined) return NEW_PATH_COST;
+    if (byValue.size + values.length > VALUES_PER_PATH_MAX) return Infinity;
+    return Math.max(...values.map((value) => bucketSize(byValue.get(value))));
+  }
+
+  #openPath(path: FilterPath): PathIndex {
+    this.#paths ??= new Map();
+    const index = this.#paths.get(path.key) ?? { path, byValue: new Map<Scalar, Bucket>() };
+    this.#paths.set(path.key, index);
+    return index;
+  }
+}
+
+function forEachFound({ path, byValue }: PathIndex, body: unknown, visit: (entry: MatchEntry) => void): void {
+  if (path.singular) {
+    searchPath(path, body, (value) => {
+      const bucket = isScalar(value) ? byValue.get(value) : undefined;
+      if (bucket !== undefined) forEachIn(bucket, visit);
+      return true;
+    });
+    return;
+  }
+  // [*] may select a value many times, and values of one $in lead to one entry: visit each entry once.
+  const found = new Set<MatchEntry>();
+  for (const value of selectScalars(path, body)) {
+    const bucket = byValue.get(value);
+    if (bucket !== undefined) forEachIn(bucket, (entry) => found.add(entry));
+  }
+  found.forEach((entry) => visit(entry));
+}
+
+function selectScalars(path: FilterPath, body: unknown): Set<Scalar> {
+  const values = new Set<Scalar>();
+  searchPath(path, body, (value) => {
+    if (isScalar(value)) values.add(value);
+    return false;
+  });
+  return values;
+}
