@@ -1,0 +1,221 @@
+// A socket to a vetted address, or the reason why there is none: resolve → vet → connect → handshake, within one
+// budget. The address that was vetted is the one connected to: Node gets it as a literal and looks nothing up.
+import { connect as connectTcp, isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls, createSecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
+import type { Outcome } from '../model/attempt.ts';
+import type { Mode } from '../model/api-key.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { explainDns, explainTcp, explainTls } from './explain.ts';
+import { canonicalAddress } from './guard.ts';
+import type { Guard } from './guard.ts';
+import { DnsError } from './resolver.ts';
+import type { Resolver } from './resolver.ts';
+import type { Target } from './target.ts';
+
+/** What an AbortSignal has and a caller may imitate more cheaply. */
+export interface Abort {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+export type ConnectFailure = Extract<
+  Outcome,
+  'dns_failed' | 'blocked' | 'connect_failed' | 'tls_failed' | 'timed_out' | 'cancelled'
+>;
+
+/** `message` is for the destination's owner and names no address. */
+export class ConnectError extends Error {
+  readonly outcome: ConnectFailure;
+  constructor(outcome: ConnectFailure, message: string) {
+    super(message);
+    this.outcome = outcome;
+  }
+}
+
+export type ConnectOptions = {
+  target: Target;
+  mode: Mode;
+  budgetMs: number;
+  abort?: Abort | undefined;
+  /** A TLS session to resume, and where to put the next one. */
+  session?: Buffer | undefined;
+  onSession?: ((session: Buffer) => void) | undefined;
+};
+
+/** Resolves with a connected socket (for https: TLS, verified), its errors listened to; rejects with ConnectError. */
+export type Connect = (options: ConnectOptions) => Promise<Socket>;
+
+export const CONNECT_MS_MAX = 5_000;
+/** RFC 8305, section 5: the next address gets its chance while a slow one is still being tried. */
+const NEXT_ADDRESS_MS = 250;
+const ADDRESSES_TRIED_MAX = 6;
+const TCP_OPTIONS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+
+export function createConnect({ guard, resolver, clock }: { guard: Guard; resolver: Resolver; clock: Clock }): Connect {
+  // Made at the first use (it reads all root certificates, NODE_EXTRA_CA_CERTS among them) and then shared.
+  let secureContext: SecureContext | undefined;
+
+  const findAddresses = async (run: Run, { target, mode }: ConnectOptions): Promise<string[]> => {
+    const { hostname, port } = target;
+    run.phase = 'resolving the host name';
+    const addresses = isIP(hostname) > 0 ? [hostname] : await run.within(resolver.resolve(hostname).catch(refuseDns));
+    const vetted = guard.vetAddresses({ addresses, mode, hostname: target.url.hostname, port });
+    if (vetted.length === 0) throw new ConnectError('blocked', BLOCKED);
+    return vetted.slice(0, ADDRESSES_TRIED_MAX);
+  };
+
+  const connectWithin = async (run: Run, options: ConnectOptions): Promise<Socket> => {
+    const addresses = await findAddresses(run, options);
+    run.phase = 'connecting';
+    const tcp = await run.within(connectFirst(run, addresses, options.target.port));
+    if (!options.target.isHttps) return tcp;
+    run.phase = 'the TLS handshake';
+    secureContext ??= createSecureContext();
+    return run.within(shakeHands(run, tcp, { ...options, secureContext }));
+  };
+
+  return async (options) => {
+    const fault = guard.checkUrl(options.target.url, options.mode);
+    if (fault !== null) throw new ConnectError('blocked', fault);
+    const run = new Run(clock, options);
+    let socket: Socket | undefined;
+    try {
+      socket = await connectWithin(run, options);
+      return socket;
+    } finally {
+      run.end(socket);
+    }
+  };
+}
+
+const BLOCKED = 'the host name leads to an address that is not publicly reachable';
+
+function refuseDns(error: unknown): never {
+  throw new ConnectError('dns_failed', explainDns(error instanceof DnsError ? error.failure : 'unavailable'));
+}
+
+/** One connect under way: its budget, and every socket that must not outlive it. */
+class Run {
+  phase = '';
+  isOver = false;
+  readonly clock: Clock;
+  readonly #sockets = new Set<Socket>();
+  readonly #timer: Timer;
+  readonly #abort: Abort | undefined;
+  readonly #expired: Promise<never>;
+  #expire: (error: ConnectError) => void = () => {};
+
+  constructor(clock: Clock, { budgetMs, abort }: ConnectOptions) {
+    this.clock = clock;
+    this.#expired = new Promise((_, reject) => (this.#expire = reject));
+    // It may expire while nobody waits for it.
+    this.#expired.catch(() => {});
+    this.#timer = clock.setTimer(() => this.#timeOut(budgetMs), budgetMs);
+    this.#abort = abort;
+    abort?.addEventListener('abort', this.#cancel);
+    if (abort?.aborted === true) this.#cancel();
+  }
+
+  readonly #cancel = (): void => this.#expire(new ConnectError('cancelled', 'stopped while connecting'));
+
+  #timeOut(budgetMs: number): void {
+    this.#expire(new ConnectError('timed_out', `${this.phase} took longer than ${budgetMs / 1000} s`));
+  }
+
+  within<T>(step: Promise<T>): Promise<T> {
+    return Promise.race([step, this.#expired]);
+  }
+
+  add(socket: Socket): void {
+    // Without a listener a late error would end the process. A TLS error after the handshake (an alert that a client
+    // certificate is missing, say) does not close the socket by itself, and its attempt would wait for the deadline.
+    socket.on('error', () => socket.destroy());
+    this.#sockets.add(socket);
+  }
+
+  /** From now on `wrapper` closes `socket` with itself. */
+  replace(socket: Socket, wrapper: Socket): void {
+    this.#sockets.delete(socket);
+    this.add(wrapper);
+  }
+
+  drop(socket: Socket): void {
+    this.#sockets.delete(socket);
+    socket.destroy();
+  }
+
+  dropAllBut(winner: Socket): void {
+    for (const socket of this.#sockets) if (socket !== winner) this.drop(socket);
+  }
+
+  end(result: Socket | undefined): void {
+    this.isOver = true;
+    this.#timer.cancel();
+    this.#abort?.removeEventListener('abort', this.#cancel);
+    for (const socket of this.#sockets) if (socket !== result) socket.destroy();
+  }
+}
+
+/** The first of the addresses that answers. A refusal moves on at once, silence after 250 ms. */
+function connectFirst(run: Run, addresses: readonly string[], port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const waiting = [...addresses];
+    let trying = 0;
+    let timer: Timer | undefined;
+    const tryNext = (): void => {
+      timer?.cancel();
+      const address = run.isOver ? undefined : waiting.shift();
+      if (address === undefined) return;
+      trying++;
+      const socket = connectTcp({ host: address, port, ...TCP_OPTIONS });
+      run.add(socket);
+      socket.once('connect', () => succeed(socket, address)).once('error', (error) => fail(socket, error));
+      if (waiting.length > 0) timer = run.clock.setTimer(tryNext, NEXT_ADDRESS_MS);
+    };
+    const succeed = (socket: Socket, address: string): void => {
+      timer?.cancel();
+      waiting.length = 0;
+      run.dropAllBut(socket);
+      // Whatever led us elsewhere, it was not vetted. (None at all: the peer is gone again, as sending will show.)
+      const isElsewhere = socket.remoteAddress !== undefined && canonicalAddress(socket.remoteAddress) !== address;
+      if (isElsewhere) reject(new ConnectError('blocked', BLOCKED));
+      else resolve(socket);
+    };
+    const fail = (socket: Socket, error: NodeJS.ErrnoException): void => {
+      run.drop(socket);
+      trying--;
+      if (waiting.length > 0) tryNext();
+      else if (trying === 0) reject(new ConnectError('connect_failed', explainTcp(error.code, port)));
+    };
+    tryNext();
+  });
+}
+
+/** Verifies the certificate against the system's roots and the host's name; no way around that. */
+function shakeHands(
+  run: Run,
+  tcp: Socket,
+  options: ConnectOptions & { secureContext: SecureContext },
+): Promise<Socket> {
+  const { target, session, secureContext, onSession } = options;
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({
+      socket: tcp,
+      // Without a server name Node checks the certificate against the host: right for an address.
+      host: target.hostname,
+      servername: target.serverName,
+      secureContext,
+      ALPNProtocols: ['http/1.1'],
+      ...(session === undefined ? {} : { session }),
+    });
+    run.replace(tcp, socket);
+    if (onSession !== undefined) socket.on('session', onSession);
+    const fail = (code: string | undefined): void => reject(new ConnectError('tls_failed', explainTls(code)));
+    socket.once('secureConnect', () => resolve(socket));
+    socket.once('error', (error: NodeJS.ErrnoException) => fail(error.code));
+    socket.once('close', () => fail('ECONNRESET'));
+  });
+}

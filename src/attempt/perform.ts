@@ -1,0 +1,162 @@
+// One attempt: sign → connect → send → read → result. The result is a value; nothing here throws or rejects.
+import { ATTEMPT_ERROR_LENGTH_MAX } from '../model/attempt.ts';
+import type { AttemptResult } from '../model/attempt.ts';
+import type { Mode } from '../model/api-key.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { explainReply, outcomeOf } from './classify.ts';
+import { ConnectError, CONNECT_MS_MAX } from './connect.ts';
+import type { Abort } from './connect.ts';
+import type { Connection, Pools } from './pools.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import { send } from './send.ts';
+import type { Reply } from './send.ts';
+import { signatures } from './sign.ts';
+import { createTargets } from './target.ts';
+
+export type AttemptRequest = {
+  environment: number;
+  mode: Mode;
+  url: string;
+  /** The destination's static headers. */
+  headers: Record<string, string>;
+  /** Signing keys in force, newest first. */
+  keys: readonly Uint8Array[];
+  eventId: string;
+  deliveryId: string;
+  /** Counts from 1. */
+  attempt: number;
+  payload: Uint8Array;
+  /** Covers connecting (of which ≤ 5 s), headers and body. */
+  timeoutMs: number;
+};
+
+/** Never rejects. Aborting ends it as `cancelled`; what that means is the caller's to decide. */
+export type Perform = (request: AttemptRequest, abort?: Abort) => Promise<AttemptResult>;
+
+/** `onFault` hears of exceptions that only a programming error can cause; the attempt then counts as failed. */
+export function createPerform(options: {
+  pools: Pools;
+  clock: Clock;
+  version: string;
+  onFault: (error: unknown) => void;
+}): Perform {
+  const { pools, clock, onFault } = options;
+  const targetOf = createTargets();
+  const userAgent = `Postrider/${options.version}`;
+
+  const exchange = async (request: AttemptRequest, start: Start, abort: Abort | undefined): Promise<Reply> => {
+    const { environment, mode, payload } = request;
+    const target = targetOf(request.url);
+    const headers = headersOf(request, { userAgent, timestampSeconds: Math.floor(start.at / 1000) });
+    const remainingMs = (): number => start.monotonic + request.timeoutMs - clock.monotonic();
+    const open = (): Promise<Connection> =>
+      pools.open({ environment, mode, target, budgetMs: Math.min(CONNECT_MS_MAX, remainingMs()), abort });
+    const sendOn = (connection: Connection): Promise<Reply> =>
+      send({ clock, connection, path: target.path, headers, payload, timeoutMs: remainingMs(), abort });
+
+    let connection = pools.takeIdle(environment, target) ?? (await open());
+    let reply = await sendOn(connection);
+    // The receiver closed an idle connection just when we used it again: no failure of anyone's. POST may not be
+    // repeated in general (RFC 9110, 9.2.2), but these may: receivers know a repeat by its webhook-id. Once, and
+    // on a fresh connection, which is never stale.
+    if (reply.end === 'stale') {
+      connection = await open();
+      reply = await sendOn(connection);
+    }
+    if (reply.end === 'complete') pools.release(connection);
+    if (reply.end === 'refused') onFault(reply.error);
+    return reply;
+  };
+
+  return async (request, abort) => {
+    const start = { at: clock.now(), monotonic: clock.monotonic() };
+    let end: AttemptEnd;
+    try {
+      end = endOfReply(await exchange(request, start, abort), request.timeoutMs, clock.now());
+    } catch (error) {
+      if (!(error instanceof ConnectError)) onFault(error);
+      end = endOfError(error);
+    }
+    return { ...end, startedAt: start.at, durationMs: Math.round(clock.monotonic() - start.monotonic) };
+  };
+}
+
+type Start = { at: number; monotonic: number };
+type AttemptEnd = Omit<AttemptResult, 'startedAt' | 'durationMs'>;
+
+function headersOf(request: AttemptRequest, own: { userAgent: string; timestampSeconds: number }): string[] {
+  const { eventId: id, payload, keys } = request;
+  const { timestampSeconds } = own;
+  const headers = [
+    'content-type',
+    'application/json',
+    'user-agent',
+    own.userAgent,
+    'webhook-id',
+    id,
+    'webhook-timestamp',
+    String(timestampSeconds),
+    'webhook-signature',
+    signatures(keys, { id, timestampSeconds, payload }),
+    'postrider-delivery-id',
+    request.deliveryId,
+    'postrider-attempt',
+    String(request.attempt),
+  ];
+  for (const name in request.headers) headers.push(name, request.headers[name]!);
+  return headers;
+}
+
+function endOfReply(reply: Reply, timeoutMs: number, now: number): AttemptEnd {
+  const { code } = reply;
+  const headers = code === null ? null : readHeaders(reply.rawHeaders);
+  const mayAskToWait = code === 429 || code === 503;
+  return {
+    outcome: outcomeOf(reply),
+    responseCode: code,
+    responseHeaders: headers,
+    responseBody: reply.body,
+    responseBodyTruncated: reply.isBodyTruncated,
+    error: clip(explainReply(reply, timeoutMs)),
+    retryAfterAt: mayAskToWait ? findRetryAfter(headers!, now) : null,
+  };
+}
+
+function endOfError(error: unknown): AttemptEnd {
+  const isExpected = error instanceof ConnectError;
+  return {
+    outcome: isExpected ? error.outcome : 'connect_failed',
+    responseCode: null,
+    responseHeaders: null,
+    responseBody: null,
+    responseBodyTruncated: false,
+    error: clip(isExpected ? error.message : 'the request could not be made'),
+    retryAfterAt: null,
+  };
+}
+
+type Headers = NonNullable<AttemptResult['responseHeaders']>;
+
+function readHeaders(raw: readonly Buffer[]): Headers {
+  const headers: [string, string][] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    headers.push([raw[i]!.toString('latin1').toLowerCase(), readValue(raw[i + 1]!)]);
+  }
+  return headers;
+}
+
+/** Latin-1 keeps every byte. White space at the end is no part of the value (RFC 9110, 5.5); the parser leaves it. */
+function readValue(raw: Buffer): string {
+  let end = raw.length;
+  while (end > 0 && (raw[end - 1] === 0x20 || raw[end - 1] === 0x09)) end--;
+  return raw.toString('latin1', 0, end);
+}
+
+function findRetryAfter(headers: Headers, now: number): number | null {
+  const header = headers.find(([name]) => name === 'retry-after');
+  return header === undefined ? null : parseRetryAfter(header[1], now);
+}
+
+function clip(error: string | null): string | null {
+  return error === null ? null : error.slice(0, ATTEMPT_ERROR_LENGTH_MAX);
+}

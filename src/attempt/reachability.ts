@@ -1,0 +1,64 @@
+// Whether a URL that is being registered can be reached: the same guard and connect as an attempt, up to the TLS
+// handshake, and no HTTP request. One answer for every kind of failure, so that it is no scanner and no oracle.
+import type { Mode } from '../model/api-key.ts';
+import { delay } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { CONNECT_MS_MAX } from './connect.ts';
+import type { Connect } from './connect.ts';
+import { parseTarget } from './target.ts';
+
+export interface Reachability {
+  /**
+   * Whether this environment may probe now; counts as its probe. Asked right before `probe`, in the same turn,
+   * it also holds the number of probes at once.
+   */
+  allow: (environment: number) => boolean;
+  /** Never rejects. In live mode a failure takes at least a second, whatever failed. */
+  probe: (url: URL, mode: Mode) => Promise<'reachable' | 'unreachable'>;
+}
+
+const PROBES_AT_ONCE_MAX = 20;
+const WINDOW_MS = 60_000;
+const LIVE_FAILURE_MS_MIN = 1_000;
+
+/** Beyond 20 at once it refuses instead of queueing: a probe may take 5 s, and its caller waits for an answer. */
+export function createReachability(options: { connect: Connect; clock: Clock; perMinute: number }): Reachability {
+  const { connect, clock, perMinute } = options;
+  let windowEndsAt = Number.NEGATIVE_INFINITY;
+  let usedInWindow = new Map<number, number>();
+  let underWay = 0;
+
+  const canConnect = async (url: URL, mode: Mode): Promise<boolean> => {
+    underWay++;
+    try {
+      const socket = await connect({ target: parseTarget(url), mode, budgetMs: CONNECT_MS_MAX });
+      // Soon, not at once: our last word of the handshake goes out first, or the receiver logs an error.
+      socket.destroySoon();
+      return true;
+    } catch {
+      // A ConnectError; anything unexpected must not become an oracle either.
+      return false;
+    } finally {
+      underWay--;
+    }
+  };
+
+  return {
+    allow: (environment) => {
+      if (clock.monotonic() >= windowEndsAt) {
+        windowEndsAt = clock.monotonic() + WINDOW_MS;
+        usedInWindow = new Map();
+      }
+      const used = usedInWindow.get(environment) ?? 0;
+      if (used >= perMinute || underWay >= PROBES_AT_ONCE_MAX) return false;
+      usedInWindow.set(environment, used + 1);
+      return true;
+    },
+    probe: async (url, mode) => {
+      const earliestFailure = mode === 'live' ? delay(clock, LIVE_FAILURE_MS_MIN) : null;
+      if (await canConnect(url, mode)) return 'reachable';
+      await earliestFailure;
+      return 'unreachable';
+    },
+  };
+}

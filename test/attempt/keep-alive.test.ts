@@ -1,0 +1,202 @@
+// Connections between attempts: kept, kept apart, given up, and the moment when both ends use or close one at once.
+import assert from 'node:assert/strict';
+import { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import { setDefaultCACertificates } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
+import { createPools, IDLE_CONNECTIONS_MAX } from '../../src/attempt/pools.ts';
+import { parseTarget } from '../../src/attempt/target.ts';
+import { startAttempting } from './attempting.ts';
+import { certificate, OK, testCa } from './receiver.ts';
+import type { ReceivedRequest, Reply } from './receiver.ts';
+
+setDefaultCACertificates([testCa()]);
+
+const connectionsOf = (requests: readonly ReceivedRequest[]): number[] => requests.map(({ connection }) => connection);
+
+describe('a connection', () => {
+  test('carries one attempt after the other', async (t) => {
+    const { attempt, receiver, attempter } = await startAttempting(t);
+    for (let i = 0; i < 5; i++) assert.equal((await attempt()).outcome, 'succeeded');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 1, 1, 1, 1]);
+    assert.deepEqual(attempter.stats(), { idleConnections: 1 });
+  });
+
+  test('is kept after an error status, too', async (t) => {
+    const reply: Reply = (socket) => socket.write('HTTP/1.1 500 X\r\ncontent-length: 0\r\n\r\n');
+    const { attempt, receiver } = await startAttempting(t, { reply });
+    for (let i = 0; i < 3; i++) await attempt();
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 1, 1]);
+  });
+
+  test('never serves two environments', async (t) => {
+    const { attempt, receiver } = await startAttempting(t);
+    for (const environment of [1, 2, 1, 2]) await attempt({ environment });
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 2, 1, 2]);
+  });
+
+  test('never serves two attempts at once, nor keeps one waiting for another', async (t) => {
+    const hanging: (() => void)[] = [];
+    const reply: Reply = (socket, request) => {
+      if (request.line.includes('/slow')) hanging.push(() => void socket.write(OK));
+      else socket.write(OK);
+    };
+    const { attempt, receiver, url } = await startAttempting(t, { reply });
+    const slow = Array.from({ length: 60 }, () => attempt({ url: url('/slow') }));
+    assert.equal((await attempt({ url: url('/quick') })).outcome, 'succeeded');
+    await receiver.connected(61);
+    while (hanging.length < 60) await new Promise((resolve) => setImmediate(resolve));
+    for (const answer of hanging) answer();
+    for (const result of await Promise.all(slow)) assert.equal(result.outcome, 'succeeded');
+  });
+
+  test('is given up when the receiver says so', async (t) => {
+    const reply: Reply = (socket) => socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    const { attempt, receiver, attempter } = await startAttempting(t, { reply });
+    for (let i = 0; i < 3; i++) assert.equal((await attempt()).outcome, 'succeeded');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 2, 3]);
+    assert.deepEqual(attempter.stats(), { idleConnections: 0 });
+  });
+
+  test('is given up when the receiver closes it while idle', async (t) => {
+    const { attempt, receiver, attempter } = await startAttempting(t);
+    await attempt();
+    receiver.sockets[0]!.end();
+    while (attempter.stats().idleConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal((await attempt()).outcome, 'succeeded');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 2]);
+  });
+
+  test('is given up when more comes than was asked for: it is no answer to the next attempt', async (t) => {
+    const reply: Reply = (socket, { connection }) =>
+      socket.write(connection === 1 ? OK + OK : 'HTTP/1.1 500 X\r\ncontent-length: 0\r\n\r\n');
+    const { attempt } = await startAttempting(t, { reply });
+    assert.equal((await attempt()).responseCode, 200);
+    assert.equal((await attempt()).responseCode, 500);
+  });
+
+  test('is given up when the receiver answers without reading the whole request', async (t) => {
+    const { attempt, receiver, attempter } = await startAttempting(t);
+    receiver.onConnection((socket) => {
+      socket.once('data', () => {
+        socket.pause();
+        socket.write('HTTP/1.1 413 X\r\ncontent-length: 0\r\n\r\n');
+      });
+    });
+    // More than the buffers of both ends hold, however large they are.
+    const result = await attempt({ payload: Buffer.alloc(64 * 1024 * 1024, ' ') });
+    assert.equal(result.responseCode, 413);
+    assert.deepEqual(attempter.stats(), { idleConnections: 0 });
+  });
+
+  test('is resumed rather than made anew where TLS allows, within its environment', async (t) => {
+    const isResumed: boolean[] = [];
+    const reply: Reply = (socket) => {
+      isResumed.push((socket as TLSSocket).isSessionReused());
+      socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    };
+    const { attempt } = await startAttempting(t, { reply, receiver: { tls: certificate('good') } });
+    for (const environment of [1, 1, 2]) assert.equal((await attempt({ environment })).outcome, 'succeeded');
+    assert.deepEqual(isResumed, [false, true, false]);
+  });
+
+  test('is closed at the end', async (t) => {
+    const { attempt, receiver, attempter } = await startAttempting(t);
+    await Promise.all([attempt(), attempt({ environment: 2 })]);
+    attempter.close();
+    await receiver.allClosed();
+    // What is still on the wire then ends as it would have, but leaves no connection behind.
+    assert.equal((await attempt()).outcome, 'succeeded');
+    await receiver.allClosed();
+  });
+});
+
+describe('when the receiver closes a connection just as it is used again', () => {
+  /** Breaks the second request of the first connection, and answers the others. */
+  const breaking =
+    (how: (socket: Socket) => void, others: Reply = (socket) => socket.write(OK)): Reply =>
+    (socket, request) => {
+      if (isSecond(socket)) how(socket);
+      else others(socket, request);
+    };
+  const seen = new WeakSet<Socket>();
+  const isSecond = (socket: Socket): boolean => seen.has(socket) || !seen.add(socket);
+
+  for (const [name, how] of [
+    ['closing', (socket: Socket) => void socket.end()],
+    ['resetting', (socket: Socket) => void socket.resetAndDestroy()],
+  ] as const) {
+    test(`the attempt is made once more on a fresh one (${name})`, async (t) => {
+      const { attempt, receiver } = await startAttempting(t, { reply: breaking(how) });
+      assert.equal((await attempt()).outcome, 'succeeded');
+      assert.equal((await attempt({ attempt: 2 })).outcome, 'succeeded');
+      assert.deepEqual(connectionsOf(receiver.requests), [1, 1, 2]);
+      assert.deepEqual(receiver.requests[1]!.raw, receiver.requests[2]!.raw);
+    });
+  }
+
+  test('the fresh one decides, whatever it says', async (t) => {
+    const others: Reply = (socket, { connection }) => (connection === 1 ? socket.write(OK) : socket.destroy());
+    const { attempt, receiver } = await startAttempting(t, { reply: breaking((socket) => socket.destroy(), others) });
+    await attempt();
+    assert.equal((await attempt()).outcome, 'reset');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 1, 2]);
+  });
+
+  test('a fresh one it is, though others are idle', async (t) => {
+    const { attempt, receiver } = await startAttempting(t, { reply: breaking((socket) => socket.destroy()) });
+    await Promise.all([attempt(), attempt(), attempt()]);
+    assert.equal((await attempt()).outcome, 'succeeded');
+    assert.equal(receiver.requests.length, 5);
+    assert.equal(receiver.requests[4]!.connection, 4);
+  });
+
+  test('both share one deadline', async (t) => {
+    const others: Reply = (socket, { connection }) => void (connection === 1 && socket.write(OK));
+    const { attempt, receiver } = await startAttempting(t, { reply: breaking((socket) => socket.destroy(), others) });
+    await attempt();
+    const result = await attempt({ timeoutMs: 100 });
+    assert.equal(result.outcome, 'timed_out');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 1, 2]);
+  });
+
+  test('but not once a byte of a response has come', async (t) => {
+    const how = (socket: Socket): void => void socket.end('HTTP/1.1 2');
+    const { attempt, receiver } = await startAttempting(t, { reply: breaking(how) });
+    await attempt();
+    assert.equal((await attempt()).outcome, 'reset');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 1]);
+  });
+});
+
+test('1,000 idle connections are kept; then the one that was idle longest goes', async () => {
+  const sockets: Socket[] = [];
+  const pools = createPools({
+    connect: async () => {
+      sockets.push(new Socket());
+      return sockets.at(-1)!;
+    },
+  });
+  const open = (n: number): ReturnType<typeof pools.open> => {
+    const target = parseTarget(new URL(`http://n${n % 7}.example.com/`));
+    return pools.open({ environment: 1, mode: 'test', target, budgetMs: 1 });
+  };
+  const connections = await Promise.all(Array.from({ length: IDLE_CONNECTIONS_MAX + 2 }, (_, n) => open(n)));
+  for (const connection of connections) pools.release(connection);
+  assert.equal(pools.stats().idle, IDLE_CONNECTIONS_MAX);
+  assert.deepEqual(
+    sockets.map(({ destroyed }) => destroyed),
+    sockets.map((_, n) => n < 2),
+  );
+  const target = parseTarget(new URL('http://n3.example.com/'));
+  const taken = pools.takeIdle(1, target);
+  assert.equal(
+    taken,
+    connections.findLast(({ place }) => place === '1 http://n3.example.com'),
+  );
+  assert.equal(pools.takeIdle(2, target), null);
+  assert.equal(pools.stats().idle, IDLE_CONNECTIONS_MAX - 1);
+  pools.close();
+  assert.equal(pools.stats().idle, 0);
+  assert.equal(sockets.filter(({ destroyed }) => !destroyed).length, 1);
+});

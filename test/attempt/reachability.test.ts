@@ -1,0 +1,106 @@
+// Probes: what they find out, what they give away, and how many there may be.
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import { setDefaultCACertificates } from 'node:tls';
+import { ConnectError } from '../../src/attempt/connect.ts';
+import type { Connect } from '../../src/attempt/connect.ts';
+import { createReachability } from '../../src/attempt/reachability.ts';
+import { startAttempting } from './attempting.ts';
+import { ManualClock } from './manual-clock.ts';
+import { certificate, testCa } from './receiver.ts';
+
+setDefaultCACertificates([testCa()]);
+
+const URL_LIVE = new URL('https://example.com/');
+const refuse: Connect = () => Promise.reject(new ConnectError('connect_failed', 'connection refused'));
+const hang: Connect = () => new Promise(() => {});
+
+/** Lets promises that are due settle. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a probe', () => {
+  test('connects and shakes hands, and sends no request', async (t) => {
+    for (const receiverOptions of [{}, { tls: certificate('good') }]) {
+      const { attempter, receiver, url } = await startAttempting(t, { receiver: receiverOptions });
+      const received: Buffer[] = [];
+      receiver.onConnection((socket) => socket.on('data', (chunk: Buffer) => received.push(chunk)));
+      assert.equal(await attempter.probe(new URL(url()), 'test'), 'reachable');
+      await receiver.connected(1);
+      await receiver.allClosed();
+      assert.deepEqual(received, []);
+      assert.deepEqual(attempter.stats(), { idleConnections: 0 });
+    }
+  });
+
+  test('fails in one and the same way', async (t) => {
+    const { attempter, receiver } = await startAttempting(t, { receiver: { tls: certificate('expired') } });
+    for (const url of [
+      `https://localhost:${receiver.port}/`, // bad certificate
+      'https://localhost:1/', // nothing listens
+      'https://10.0.0.1/', // blocked
+      'https://no-such-name.localhost.invalid../', // no name
+      'ftp://localhost/',
+    ]) {
+      assert.equal(await attempter.probe(new URL(url), 'test'), 'unreachable', url);
+    }
+  });
+
+  test('takes a second at least to fail in live mode, and no longer than it must in test mode', async () => {
+    const clock = new ManualClock();
+    const { probe } = createReachability({ connect: refuse, clock, perMinute: 60 });
+    let verdict = 'none yet';
+    void probe(URL_LIVE, 'live').then((result) => (verdict = result));
+    clock.advance(999);
+    await turn();
+    assert.equal(verdict, 'none yet');
+    clock.advance(1);
+    await turn();
+    assert.equal(verdict, 'unreachable');
+    assert.equal(await probe(URL_LIVE, 'test'), 'unreachable');
+  });
+
+  test('that was slow to fail is not made slower', async () => {
+    const clock = new ManualClock();
+    let fail = (): void => {};
+    const connect: Connect = () =>
+      new Promise<Socket>((_, reject) => (fail = () => reject(new ConnectError('timed_out', 'too long'))));
+    const verdict = createReachability({ connect, clock, perMinute: 60 }).probe(URL_LIVE, 'live');
+    clock.advance(5_000);
+    fail();
+    assert.equal(await verdict, 'unreachable');
+  });
+});
+
+describe('the limits', () => {
+  test('are so many a minute for each environment', () => {
+    const clock = new ManualClock();
+    const { allow } = createReachability({ connect: hang, clock, perMinute: 3 });
+    const granted = (environment: number): number =>
+      Array.from({ length: 9 }, () => allow(environment)).filter(Boolean).length;
+    assert.equal(granted(1), 3);
+    assert.equal(granted(2), 3);
+    clock.advance(59_999);
+    assert.equal(granted(1), 0);
+    clock.advance(1);
+    assert.equal(granted(1), 3);
+  });
+
+  test('are 20 at once for all', async () => {
+    const clock = new ManualClock();
+    const rejects: ((error: Error) => void)[] = [];
+    const connect: Connect = () => new Promise((_, reject) => rejects.push(reject));
+    const { allow, probe } = createReachability({ connect, clock, perMinute: 60 });
+    const start = (environment: number): boolean => {
+      const isAllowed = allow(environment);
+      if (isAllowed) void probe(URL_LIVE, 'live');
+      return isAllowed;
+    };
+    assert.equal(Array.from({ length: 30 }, (_, i) => start(i % 2)).filter(Boolean).length, 20);
+    rejects[0]!(new ConnectError('timed_out', 'too long'));
+    await turn();
+    // The place is free again, though that probe still waits for its second to pass.
+    assert.equal(start(3), true);
+    assert.equal(start(3), false);
+  });
+});

@@ -1,0 +1,450 @@
+// Responses, good and bad, and what becomes of them: every limit, every way to break off, everything but HTTP.
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import type { AttemptResult, Outcome } from '../../src/model/attempt.ts';
+import { startAttempting } from './attempting.ts';
+import { OK } from './receiver.ts';
+import type { Reply } from './receiver.ts';
+
+const KIB = 1_024;
+
+type Case = {
+  name: string;
+  /** What the receiver does with the request; a string is written as it is. */
+  reply: string | Reply;
+  outcome: Outcome;
+  code?: number | null;
+  body?: string | number;
+  truncated?: boolean;
+  error?: RegExp;
+  timeoutMs?: number;
+};
+
+const then =
+  (...steps: ((socket: Socket) => void)[]): Reply =>
+  (socket) => {
+    // A step each time the one before has certainly left: what follows is never in the same packet.
+    const next = (i: number): void => {
+      steps[i]?.(socket);
+      if (i + 1 < steps.length) setTimeout(next, 10, i + 1);
+    };
+    next(0);
+  };
+const write =
+  (text: string) =>
+  (socket: Socket): void =>
+    void socket.write(text, 'latin1');
+const end = (socket: Socket): void => void socket.end();
+const reset = (socket: Socket): void => void socket.resetAndDestroy();
+const head = (code: number, ...fields: string[]): string => [`HTTP/1.1 ${code} X`, ...fields, '', ''].join('\r\n');
+const chunked = (...chunks: string[]): string =>
+  chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
+
+/** Writes for as long as the other side reads. */
+const flood =
+  (start: string, more: string): Reply =>
+  (socket) => {
+    socket.write(start);
+    const go = (): void => {
+      while (!socket.destroyed && socket.write(more));
+    };
+    socket.on('drain', go);
+    go();
+  };
+const drip =
+  (start: string): Reply =>
+  (socket) => {
+    socket.write(start);
+    const timer = setInterval(() => socket.write('x'), 5);
+    socket.on('close', () => clearInterval(timer));
+  };
+
+const CASES: Case[] = [
+  // Answers.
+  { name: '200', reply: OK, outcome: 'succeeded', code: 200, body: 'ok' },
+  { name: '204 without a body', reply: head(204), outcome: 'succeeded', code: 204, body: '' },
+  {
+    name: '202 in chunks',
+    reply: head(202, 'transfer-encoding: chunked') + chunked('o', 'k', ''),
+    outcome: 'succeeded',
+    code: 202,
+    body: 'ok',
+  },
+  {
+    name: '200 that ends with the connection',
+    reply: then(write(head(200) + 'o'), write('k'), end),
+    outcome: 'succeeded',
+    code: 200,
+    body: 'ok',
+  },
+  {
+    name: 'HTTP/1.0',
+    reply: then(write('HTTP/1.0 200 OK\r\n\r\nok'), end),
+    outcome: 'succeeded',
+    code: 200,
+    body: 'ok',
+  },
+  {
+    name: 'bare line feeds in no hurry',
+    reply: then(write('HTTP/1.1 2'), write('00 OK\r\ncontent-le'), write('ngth: 2\r\n\r'), write('\no'), write('k')),
+    outcome: 'succeeded',
+    code: 200,
+    body: 'ok',
+  },
+  {
+    name: 'an upgrade that is only offered',
+    reply: head(200, 'connection: upgrade', 'upgrade: h2', 'content-length: 0'),
+    outcome: 'succeeded',
+    code: 200,
+    body: '',
+  },
+  {
+    name: 'compressed bytes are left alone',
+    reply: head(200, 'content-encoding: gzip', 'content-length: 3') + '\x1f\x8b\xff',
+    outcome: 'succeeded',
+    code: 200,
+    body: '\x1f\x8b\xff',
+  },
+  { name: '304', reply: head(304), outcome: 'bad_status', code: 304, body: '', error: /redirects are not followed/ },
+  {
+    name: '301',
+    reply: head(301, 'location: http://localhost/', 'content-length: 0'),
+    outcome: 'bad_status',
+    code: 301,
+    error: /redirects are not followed/,
+  },
+  {
+    name: '404',
+    reply: head(404, 'content-length: 3') + 'no!',
+    outcome: 'bad_status',
+    code: 404,
+    body: 'no!',
+    error: /answered 404; success is 2xx/,
+  },
+  { name: '410', reply: head(410, 'content-length: 0'), outcome: 'bad_status', code: 410, error: /gone/ },
+  { name: '500', reply: head(500, 'content-length: 0'), outcome: 'bad_status', code: 500 },
+  { name: '999', reply: head(999, 'content-length: 0'), outcome: 'bad_status', code: 999 },
+  {
+    name: 'an interim response before the final one',
+    reply: head(103, 'link: </a>') + head(102) + OK,
+    outcome: 'succeeded',
+    code: 200,
+    body: 'ok',
+  },
+  // Size.
+  {
+    name: 'a 2xx body of 1 KiB is kept whole',
+    reply: head(200, 'content-length: 1024') + 'x'.repeat(KIB),
+    outcome: 'succeeded',
+    code: 200,
+    body: KIB,
+    truncated: false,
+  },
+  {
+    name: 'a 2xx body of more is cut',
+    reply: head(200, 'content-length: 1025') + 'x'.repeat(KIB + 1),
+    outcome: 'succeeded',
+    code: 200,
+    body: KIB,
+    truncated: true,
+  },
+  {
+    name: 'another body of 16 KiB is kept whole',
+    reply: head(500, 'content-length: 16384') + 'x'.repeat(16 * KIB),
+    outcome: 'bad_status',
+    code: 500,
+    body: 16 * KIB,
+    truncated: false,
+  },
+  {
+    name: 'another body of more is cut',
+    reply: head(500, 'content-length: 16385') + 'x'.repeat(16 * KIB + 1),
+    outcome: 'bad_status',
+    code: 500,
+    body: 16 * KIB,
+    truncated: true,
+  },
+  {
+    name: 'an endless 2xx body is a success',
+    reply: flood(head(200), 'x'.repeat(KIB)),
+    outcome: 'succeeded',
+    code: 200,
+    body: KIB,
+    truncated: true,
+  },
+  {
+    name: 'an endless body in chunks of one byte',
+    reply: flood(head(500, 'transfer-encoding: chunked'), chunked('x').repeat(KIB)),
+    outcome: 'bad_status',
+    code: 500,
+    body: 16 * KIB,
+    truncated: true,
+  },
+  {
+    name: 'headers of nearly 16 KiB',
+    reply: head(200, `a: ${'x'.repeat(16_000)}`, 'content-length: 0'),
+    outcome: 'succeeded',
+    code: 200,
+  },
+  {
+    name: 'a header of 16 KiB',
+    reply: head(200, `a: ${'x'.repeat(16 * KIB)}`, 'content-length: 0'),
+    outcome: 'invalid_response',
+    code: null,
+    error: /more than 16 KiB of headers/,
+  },
+  {
+    name: 'endless headers',
+    reply: flood('HTTP/1.1 200 OK\r\n', 'a: b\r\n'.repeat(100)),
+    outcome: 'invalid_response',
+    code: null,
+    error: /more than 16 KiB of headers/,
+  },
+  {
+    name: 'one endless header',
+    reply: flood('HTTP/1.1 200 OK\r\na: ', 'x'.repeat(KIB)),
+    outcome: 'invalid_response',
+    code: null,
+    error: /more than 16 KiB of headers/,
+  },
+  {
+    name: 'endless trailers',
+    reply: flood(head(200, 'transfer-encoding: chunked') + '0\r\n', 'a: b\r\n'.repeat(100)),
+    outcome: 'invalid_response',
+    code: 200,
+    body: '',
+  },
+  {
+    name: 'endless interim responses',
+    reply: flood('', head(103, 'link: </a>')),
+    outcome: 'invalid_response',
+    code: null,
+    error: /1xx/,
+  },
+  {
+    name: 'an endless reason phrase',
+    reply: flood('HTTP/1.1 200 ', 'x'.repeat(KIB)),
+    outcome: 'timed_out',
+    code: null,
+    timeoutMs: 100,
+  },
+  // Time.
+  {
+    name: 'silence',
+    reply: () => {},
+    outcome: 'timed_out',
+    code: null,
+    timeoutMs: 50,
+    error: /no response within 0.05 s/,
+  },
+  { name: 'headers that drip', reply: drip('HTTP/1.1 200 OK\r\na: '), outcome: 'timed_out', code: null, timeoutMs: 50 },
+  {
+    name: 'a body that drips',
+    reply: drip(head(200, 'content-length: 1000')),
+    outcome: 'timed_out',
+    code: 200,
+    timeoutMs: 100,
+    truncated: true,
+    error: /did not end within 0.1 s/,
+  },
+  {
+    name: 'an error body that stops short',
+    reply: head(500, 'content-length: 5') + 'oops',
+    outcome: 'timed_out',
+    code: 500,
+    body: 'oops',
+    timeoutMs: 50,
+    truncated: true,
+  },
+  { name: 'only interim responses', reply: head(103), outcome: 'timed_out', code: null, timeoutMs: 50 },
+  // Broken off.
+  { name: 'closed before a byte', reply: end, outcome: 'reset', code: null, error: /closed before a response came/ },
+  { name: 'reset before a byte', reply: reset, outcome: 'reset', code: null },
+  {
+    name: 'closed in the headers',
+    reply: then(write('HTTP/1.1 200 OK\r\na: b\r\n'), end),
+    outcome: 'reset',
+    code: null,
+  },
+  {
+    name: 'reset in the headers',
+    reply: then(write('HTTP/1.1 200 OK\r\na: b\r\n'), reset),
+    outcome: 'reset',
+    code: null,
+  },
+  {
+    name: 'closed in the body',
+    reply: then(write(head(200, 'content-length: 5') + 'abc'), end),
+    outcome: 'reset',
+    code: 200,
+    body: 'abc',
+    truncated: true,
+    error: /closed before the response ended/,
+  },
+  {
+    name: 'reset in the body',
+    reply: then(write(head(200, 'content-length: 5') + 'abc'), reset),
+    outcome: 'reset',
+    code: 200,
+    body: 'abc',
+    truncated: true,
+  },
+  {
+    name: 'closed between chunks',
+    reply: then(write(head(200, 'transfer-encoding: chunked') + chunked('abc')), end),
+    outcome: 'reset',
+    code: 200,
+    body: 'abc',
+    truncated: true,
+  },
+  {
+    name: 'closed in the body of a connection that was to close',
+    reply: then(write(head(500, 'connection: close', 'content-length: 5') + 'abc'), end),
+    outcome: 'reset',
+    code: 500,
+    body: 'abc',
+    truncated: true,
+  },
+  // Not HTTP, or HTTP that was not asked for.
+  { name: 'garbage', reply: 'hello there\r\n\r\n', outcome: 'invalid_response', code: null, error: /not HTTP\/1\.1/ },
+  { name: 'bytes', reply: '\x00\xff\x16\x03\x01', outcome: 'invalid_response', code: null },
+  { name: 'an HTTP/2 preface', reply: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', outcome: 'invalid_response', code: null },
+  { name: 'a status that is none', reply: 'HTTP/1.1 20 OK\r\n\r\n', outcome: 'invalid_response', code: null },
+  {
+    name: 'a status below 100',
+    reply: 'HTTP/1.1 099 X\r\n\r\n' + OK,
+    outcome: 'invalid_response',
+    code: null,
+  },
+  {
+    name: 'a header without a colon',
+    reply: 'HTTP/1.1 200 OK\r\nnonsense\r\n\r\n',
+    outcome: 'invalid_response',
+    code: null,
+  },
+  {
+    name: 'a NUL in a header',
+    reply: head(200, 'a: b\0c', 'content-length: 0'),
+    outcome: 'invalid_response',
+    code: null,
+  },
+  {
+    name: 'two lengths',
+    reply: head(200, 'content-length: 2', 'content-length: 3') + 'ok',
+    outcome: 'invalid_response',
+    code: null,
+  },
+  {
+    name: 'a length and chunks',
+    reply: head(200, 'content-length: 2', 'transfer-encoding: chunked') + chunked('ok', ''),
+    outcome: 'invalid_response',
+    code: null,
+  },
+  {
+    name: 'a chunk size that is none',
+    reply: head(200, 'transfer-encoding: chunked') + 'zz\r\nok\r\n',
+    outcome: 'invalid_response',
+    code: 200,
+    body: '',
+  },
+  {
+    name: '101 to WebSocket',
+    reply: head(101, 'connection: upgrade', 'upgrade: websocket'),
+    outcome: 'invalid_response',
+    code: null,
+    error: /1xx/,
+  },
+  { name: '101 to nothing', reply: head(101), outcome: 'invalid_response', code: null, error: /1xx/ },
+  { name: '100 that nobody asked for', reply: head(100) + OK, outcome: 'invalid_response', code: null, error: /1xx/ },
+];
+
+describe('the response', () => {
+  for (const { name, reply, outcome, timeoutMs, ...expected } of CASES) {
+    test(`${name}: ${outcome}`, async (t) => {
+      const how: Reply = typeof reply === 'string' ? (socket) => socket.write(reply, 'latin1') : reply;
+      const { attempt, receiver, faults } = await startAttempting(t, { reply: how });
+      const result = await attempt(timeoutMs === undefined ? {} : { timeoutMs });
+      assert.equal(result.outcome, outcome, String(result.error));
+      assertShows(result, expected);
+      assert.deepEqual(faults, []);
+      assert.equal(receiver.sockets.length, 1);
+      const isComplete = result.outcome === 'bad_status' || result.outcome === 'succeeded';
+      // Anything but a complete response costs the connection.
+      if (!isComplete) await receiver.allClosed();
+    });
+  }
+});
+
+test('whatever bytes come, in whatever pieces, the result is one of four and comes at once', async (t) => {
+  let script: Script = { pieces: [], isReset: false, isIntact: true };
+  const { attempt, faults } = await startAttempting(t, { reply: (socket) => play(socket, script) });
+  const outcomes = new Set<Outcome>();
+  await fc.assert(
+    fc.asyncProperty(scripts, async (next) => {
+      script = next;
+      const { outcome } = await attempt({ timeoutMs: 5_000 });
+      const possible = ['succeeded', 'bad_status', 'reset', ...(next.isIntact ? [] : ['invalid_response'])];
+      assert.ok(possible.includes(outcome), outcome);
+      outcomes.add(outcome);
+    }),
+    { numRuns: 500 },
+  );
+  assert.equal(outcomes.size, 4);
+  assert.deepEqual(faults, []);
+});
+
+type Script = { pieces: Buffer[]; isReset: boolean; isIntact: boolean };
+
+function play(socket: Socket, { pieces, isReset }: Script): void {
+  for (const piece of pieces) socket.write(piece);
+  if (isReset) socket.resetAndDestroy();
+  else socket.end();
+}
+
+const fraction = fc.nat(999).map((n) => n / 1_000);
+
+/** Valid responses, most of them damaged in a few places, cut into pieces. */
+const scripts: fc.Arbitrary<Script> = fc
+  .record({
+    text: fc.constantFrom(
+      OK,
+      head(500, 'content-length: 4', 'x: y') + 'oops',
+      head(103) + head(204),
+      head(200, 'transfer-encoding: chunked', 'trailer: a') + chunked('abc', 'd') + '0\r\na: b\r\n\r\n',
+      head(301, 'location: /', 'connection: close') + 'moved',
+    ),
+    damages: fc.array(
+      fc.record({
+        at: fraction,
+        cut: fc.nat(3),
+        insert: fc.uint8Array({ maxLength: 3 }),
+      }),
+      { maxLength: 3 },
+    ),
+    cutAt: fc.array(fraction, { maxLength: 3 }),
+    isReset: fc.boolean(),
+  })
+  .map(({ text, damages, cutAt, isReset }) => {
+    let bytes = Buffer.from(text, 'latin1');
+    for (const { at, cut, insert } of damages) {
+      const place = Math.floor(at * bytes.length);
+      bytes = Buffer.concat([bytes.subarray(0, place), insert, bytes.subarray(place + cut)]);
+    }
+    const cuts = [0, ...cutAt.map((at) => Math.floor(at * bytes.length)).toSorted((a, b) => a - b), bytes.length];
+    return {
+      pieces: cuts.slice(1).map((cut, i) => bytes.subarray(cuts[i], cut)),
+      isReset,
+      isIntact: damages.length === 0,
+    };
+  });
+
+function assertShows(result: AttemptResult, expected: Omit<Case, 'name' | 'reply' | 'outcome' | 'timeoutMs'>): void {
+  const { code, body, truncated, error } = expected;
+  if (code !== undefined) assert.equal(result.responseCode, code);
+  if (typeof body === 'string') assert.equal(Buffer.from(result.responseBody!).toString('latin1'), body);
+  if (typeof body === 'number') assert.equal(result.responseBody!.length, body);
+  if (truncated !== undefined) assert.equal(result.responseBodyTruncated, truncated);
+  if (error !== undefined) assert.match(result.error!, error);
+}
