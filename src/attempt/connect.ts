@@ -172,7 +172,9 @@ function connectFirst(run: Run, addresses: readonly string[], port: number): Pro
       trying++;
       const socket = connectTcp({ host: address, port, ...TCP_OPTIONS });
       run.add(socket);
-      socket.once('connect', () => succeed(socket, address)).once('error', (error) => fail(socket, error));
+      const onError = (error: NodeJS.ErrnoException): void => fail(socket, error);
+      socket.once('error', onError);
+      socket.once('connect', () => succeed(socket.off('error', onError), address));
       if (waiting.length > 0) timer = run.clock.setTimer(tryNext, NEXT_ADDRESS_MS);
     };
     const succeed = (socket: Socket, address: string): void => {
@@ -213,9 +215,7 @@ function shakeHands(
     });
     run.replace(tcp, socket);
     if (onSession !== undefined) socket.on('session', onSession);
-    const fail = (code: string | undefined): void => reject(new ConnectError('tls_failed', explainTls(code)));
     socket.once('secureConnect', () => resolve(socket));
-    socket.once('error', (error: NodeJS.ErrnoException) => fail(error.code));
-    socket.once('close', () => fail('ECONNRESET'));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => reject(new ConnectError('tls_failed', explainTls(code))));
   });
 }

@@ -63,7 +63,7 @@ export function createPerform(options: {
       connection = await open();
       reply = await sendOn(connection);
     }
-    if (reply.end === 'complete') pools.release(connection);
+    pools.release(connection);
     if (reply.end === 'refused') onFault(reply.error);
     return reply;
   };

@@ -1,19 +1,21 @@
 // Keep-alive connections, kept apart by environment and origin: one vetted for test never carries live traffic.
-// A connection is one undici Client on one socket that was made (resolved, vetted, verified) before the Client
-// saw it. It serves one attempt at a time, and there is no limit per origin: the dispatcher limits what is on the
-// wire, and a queue here would let one destination's hanging requests starve another on the same origin.
-// Not undici's own Pool: it cannot be told to use a fresh socket, nor which of its idle ones to close.
+// A connection is one undici Client on one socket that was made (resolved, vetted, verified) before the Client saw
+// it, for one attempt at a time. No limit per origin: a queue here would let one destination's hanging requests
+// starve another's. Not undici's own Pool: it cannot be told to use a fresh socket, or which idle one to close.
 // A name is not resolved again for a reused socket: that socket leads where it led when it was vetted.
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { RESPONSE_HEADER_BYTES_MAX } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Abort, Connect } from './connect.ts';
+import { skipContinue } from './skip-continue.ts';
+import type { ContinueSkipper } from './skip-continue.ts';
 import type { Target } from './target.ts';
 
 export type Connection = {
   readonly client: Client;
   readonly socket: Socket;
+  readonly continues: ContinueSkipper;
   /** `environment origin` */
   readonly place: string;
   /** Has carried an attempt before this one: it may have been closed at the other end meanwhile. */
@@ -33,7 +35,7 @@ export interface Pools {
   takeIdle(environment: number, target: Target): Connection | null;
   /** A fresh connection; rejects with ConnectError. */
   open(options: OpenOptions): Promise<Connection>;
-  /** Gives a connection back, after a complete response only. */
+  /** Gives a connection back, to be used again unless it was destroyed. */
   release(connection: Connection): void;
   /** Closes what is idle; what is given back later is closed, too. */
   close(): void;
@@ -80,7 +82,8 @@ export function createPools({ connect }: { connect: Connect }): Pools {
       const place = placeOf(environment, target);
       const onSession = (session: Buffer): void => rememberSession(place, session);
       const socket = await connect({ ...options, target, session: sessions.get(place), onSession });
-      const connection = { client: clientOn(socket, target), socket, place, isReused: false };
+      const continues = skipContinue(socket);
+      const connection = { client: clientOn(socket, target), socket, continues, place, isReused: false };
       socket.once('close', () => idle.remove(connection));
       return connection;
     },

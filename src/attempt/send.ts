@@ -1,9 +1,10 @@
 // One HTTP/1.1 POST on a connection, and what came back, within one deadline and bounded in every direction.
-// An exchange is its own handler for undici: one object per request, no closures, no streams.
+// An exchange is its own handler for undici: one object per request, no streams.
 import type { Dispatcher } from 'undici';
 import {
   RESPONSE_BODY_KEPT_BYTES_MAX,
   RESPONSE_BODY_READ_BYTES_MAX,
+  RESPONSE_HEADER_BYTES_MAX,
   SUCCESS_BODY_KEPT_BYTES_MAX,
 } from '../model/attempt.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
@@ -72,7 +73,7 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   #interimCount = 0;
   #bodyBytes = 0;
   #keptBytes = 0;
-  #kept: Buffer[] = [];
+  #kept: Uint8Array[] = [];
 
   constructor({ clock, connection, timeoutMs, abort }: SendOptions, resolve: (reply: Reply) => void) {
     this.#resolve = resolve;
@@ -84,6 +85,7 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   start({ path, headers, payload, abort }: SendOptions): void {
     abort?.addEventListener('abort', this.#cancel);
     if (abort?.aborted === true) return this.#cancel();
+    this.#connection.continues.expectResponse();
     this.#connection.client.dispatch({ path, method: 'POST', headers, body: payload }, this);
   }
 
@@ -91,7 +93,7 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
 
   get body(): Uint8Array | null {
     if (this.code === null) return null;
-    return this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept);
+    return this.#kept.length === 1 ? this.#kept[0]! : join(this.#kept, this.#keptBytes);
   }
 
   get isBodyTruncated(): boolean {
@@ -110,8 +112,11 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
       if (statusCode === 101 || ++this.#interimCount > INTERIM_RESPONSES_MAX) this.#cut('interim_unwanted');
       return;
     }
+    const rawHeaders = controller.rawHeaders as Buffer[];
+    // undici's own limit leaves out what lies between names and values.
+    if (headerBytes(rawHeaders) > RESPONSE_HEADER_BYTES_MAX) return this.#cut('headers_too_long');
     this.code = statusCode;
-    this.rawHeaders = controller.rawHeaders as Buffer[];
+    this.rawHeaders = rawHeaders;
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -120,8 +125,9 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
     const isSuccess = this.code! < 300;
     const room = (isSuccess ? SUCCESS_BODY_KEPT_BYTES_MAX : RESPONSE_BODY_KEPT_BYTES_MAX) - this.#keptBytes;
     if (room > 0) {
-      // A copy: the chunk is a view of a read buffer of 64 KiB that would be kept alive with it.
-      const kept = Buffer.from(chunk.subarray(0, room));
+      // A copy in memory of its own: the chunk is a view of a read buffer of 64 KiB, and a Buffer would be one of
+      // Node's pool; either would be kept alive whole, and be copied whole when posted to the store's thread.
+      const kept = new Uint8Array(chunk.subarray(0, room));
       this.#kept.push(kept);
       this.#keptBytes += kept.length;
     }
@@ -139,15 +145,15 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   }
 
   #endOf(error: Error & { code?: string; errno?: number }): ReplyEnd {
-    const { socket, isReused } = this.#connection;
+    const { socket, isReused, continues } = this.#connection;
     const code = error.code ?? '';
     if (code === 'UND_ERR_INVALID_ARG') return 'refused';
     if (code.startsWith('ERR_SSL_')) return 'tls_failed';
     // A system error (reset, broken pipe, …), the other side's FIN, or a socket that closed before we wrote to it.
     const isClosed = error.errno !== undefined || socket.readableEnded || error instanceof ConnectionGoneError;
-    if (isClosed) return isReused && !this.#hasBegun ? 'stale' : 'closed';
+    if (isClosed) return isReused && !this.#hasBegun && !continues.hasSkipped ? 'stale' : 'closed';
     if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'headers_too_long';
-    // undici itself gave up on the socket: on 100 Continue (we never ask for one) and 101 Switching Protocols.
+    // undici itself gave up on the socket: on 101 Switching Protocols, or on a 100 that was not skipped.
     if (code === 'UND_ERR_SOCKET') return 'interim_unwanted';
     return 'malformed';
   }
@@ -166,4 +172,21 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
     this.#abort?.removeEventListener('abort', this.#cancel);
     this.#resolve(this);
   }
+}
+
+/** Of the header fields as they came: "name: value\r\n". */
+function headerBytes(raw: readonly Buffer[]): number {
+  let bytes = raw.length * 2;
+  for (const part of raw) bytes += part.length;
+  return bytes;
+}
+
+function join(parts: readonly Uint8Array[], bytes: number): Uint8Array {
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }

@@ -24,11 +24,13 @@ export function filterAccepts(filter: Filter, body: unknown): boolean {
   }
 }
 
-/** What looking for a value among the selected ones finds. */
+/** Whether a path selects nothing, only other values, or one that is wanted. */
 export type Finding = 'missing' | 'other' | 'found';
 
+type IsWanted = (value: unknown) => boolean;
+
 /** Looks among the values that a path selects for one that is wanted, and stops at the first. */
-export function searchPath(path: FilterPath, body: unknown, isWanted: (value: unknown) => boolean): Finding {
+export function searchPath(path: FilterPath, body: unknown, isWanted: IsWanted): Finding {
   return searchFrom(0, path.steps, body, isWanted);
 }
 
@@ -39,12 +41,7 @@ function holds(test: FilterTest, body: unknown): boolean {
   return finding === 'found';
 }
 
-function searchFrom(
-  first: number,
-  steps: readonly PathStep[],
-  body: unknown,
-  isWanted: (value: unknown) => boolean,
-): Finding {
+function searchFrom(first: number, steps: readonly PathStep[], body: unknown, isWanted: IsWanted): Finding {
   let value = body;
   for (let i = first; i < steps.length; i++) {
     const step = steps[i]!;
@@ -55,12 +52,7 @@ function searchFrom(
   return isWanted(value) ? 'found' : 'other';
 }
 
-function searchEach(
-  first: number,
-  steps: readonly PathStep[],
-  container: unknown,
-  isWanted: (value: unknown) => boolean,
-): Finding {
+function searchEach(first: number, steps: readonly PathStep[], container: unknown, isWanted: IsWanted): Finding {
   let best: Finding = 'missing';
   for (const member of listMembers(container)) {
     const finding = searchFrom(first, steps, member, isWanted);

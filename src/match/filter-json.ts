@@ -50,19 +50,27 @@ function isJson(text: string): boolean {
 function readLiteral(json: JsonReader, pointer: string): Literal {
   if (json.skip('{')) return readObject(json, pointer);
   if (json.skip('[')) return readArray(json, pointer);
-  if (json.isAtString()) return json.readString();
+  if (json.isAtString()) return readString(json);
   const bare = json.readBare();
   const value = JSON.parse(bare) as Scalar;
   if (typeof value === 'number' && !isHeldByDouble(bare)) {
-    fail(pointer, `a double cannot hold the number ${quote(bare)} exactly; compare with a string instead`);
+    fail(
+      pointer,
+      `a double cannot hold the number ${quote(bare)} exactly; have it sent as a string, and compare with that`,
+    );
   }
   return value;
+}
+
+/** A string of its own: a million filters are kept, and a slice of its text would keep all of that. */
+function readString(json: JsonReader): string {
+  return JSON.parse(json.readQuoted()) as string;
 }
 
 function readObject(json: JsonReader, pointer: string): LiteralObject {
   const members = new Map<string, Literal>();
   while (!json.skip('}')) {
-    const key = json.readString();
+    const key = readString(json);
     const memberPointer = pointInto(pointer, key);
     if (members.has(key)) fail(memberPointer, `${quote(key)} is given twice; an object has each key once`);
     json.skip(':');

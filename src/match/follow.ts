@@ -100,9 +100,12 @@ class FollowedEnvironment {
   }
 
   #addSubscription(subscription: Subscription): void {
-    this.configuration.matcher.add(toMatchEntry(subscription));
-    const ids = this.#subscriptionsOf.get(subscription.destinationId) ?? new Set();
-    this.#subscriptionsOf.set(subscription.destinationId, ids.add(subscription.id));
+    // One string for all of a destination's subscriptions: each row of the store brings its own copy.
+    const destinationId = this.configuration.destinations.get(subscription.destinationId)?.id;
+    const entry = toMatchEntry({ ...subscription, destinationId: destinationId ?? subscription.destinationId });
+    this.configuration.matcher.add(entry);
+    const ids = this.#subscriptionsOf.get(entry.destinationId) ?? new Set();
+    this.#subscriptionsOf.set(entry.destinationId, ids.add(entry.id));
   }
 
   #removeSubscription(id: SubscriptionId): void {

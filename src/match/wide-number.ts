@@ -61,7 +61,6 @@ function isExactly(written: Decimal, value: number): boolean {
     if (halvings >= -written.exponent) return false;
     numerator *= 2;
   }
-  if (halvings > 0 && halvings !== -written.exponent) return false;
   const exact = decimalOf(`${BigInt(numerator) * 5n ** BigInt(halvings)}e-${halvings}`);
   return sameDecimal(written, exact);
 }

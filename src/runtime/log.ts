@@ -1,5 +1,6 @@
 // Structured logs: one JSON object a line on standard output. Never a secret, never an API key.
 import { pino } from 'pino';
+import type { Clock } from './clock.ts';
 
 export type Log = pino.Logger;
 
@@ -10,11 +11,20 @@ const BUFFER_BYTES = 8_192;
 /** Names under which something secret could get into a line by mistake. */
 const REDACTED = ['authorization', 'secret', 'signing_secret', 'api_key', 'headers.authorization'];
 
-export function createLog(level: string, { fd = 1 }: { fd?: number } = {}): Log & { flushSync(): void } {
-  const destination = pino.destination({ fd, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_INTERVAL_MS });
+/** A log whose reader does not read must not keep a process from ending. */
+const FLUSH_WAIT_MAX_MS = 1_000;
+
+export type ProcessLog = {
+  log: Log;
+  /** Resolves when all lines are written, or nobody reads them any more. */
+  flush(): Promise<void>;
+};
+
+export function createLog(level: string, clock: Clock): ProcessLog {
+  const destination = pino.destination({ sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_INTERVAL_MS });
   const log = pino(
     {
-      name: 'postrider',
+      base: { name: 'postrider' },
       level,
       redact: { paths: REDACTED, censor: '***' },
       timestamp: pino.stdTimeFunctions.isoTime,
@@ -22,5 +32,16 @@ export function createLog(level: string, { fd = 1 }: { fd?: number } = {}): Log 
     },
     destination,
   );
-  return Object.assign(log, { flushSync: () => destination.flushSync() });
+  return {
+    log,
+    // Not flushSync, which tries for ever when the reader of a pipe is gone.
+    flush: () =>
+      new Promise((resolve) => {
+        const timer = clock.setTimer(resolve, FLUSH_WAIT_MAX_MS);
+        destination.flush(() => {
+          timer.cancel();
+          resolve();
+        });
+      }),
+  };
 }

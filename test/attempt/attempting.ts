@@ -84,6 +84,8 @@ function assertSound(result: AttemptResult): void {
   assert.equal(result.outcome === 'succeeded', result.error === null);
   assert.equal(result.responseCode === null, result.responseHeaders === null);
   assert.equal(result.responseCode === null, result.responseBody === null);
+  // Its own memory, all of it: posting it to another thread copies what lies around it, too.
+  if (result.responseBody !== null) assert.equal(result.responseBody.buffer.byteLength, result.responseBody.length);
   assert.ok(Number.isInteger(result.startedAt) && Number.isInteger(result.durationMs) && result.durationMs >= 0);
   if (result.error === null) return;
   assert.ok(result.error.length > 0 && result.error.length <= 500);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
@@ -14,16 +13,17 @@ import { createGuard } from '../../src/attempt/guard.ts';
 import { createResolver } from '../../src/attempt/resolver.ts';
 import { parseTarget } from '../../src/attempt/target.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
 import { startDeafServer } from './deaf-server.ts';
 import { startDnsServer } from './dns-server.ts';
 import type { Answer, DnsServer } from './dns-server.ts';
+import { arrival, until } from './event-loop.ts';
 import { ManualClock } from './manual-clock.ts';
-import { certificate, startReceiver, testCa } from './receiver.ts';
+import { certificate, hasIPv6, startReceiver, testCa } from './receiver.ts';
 import type { Certificate, Receiver } from './receiver.ts';
 
 setDefaultCACertificates([testCa()]);
 
-const hasIPv6 = Object.values(networkInterfaces()).some((all) => all!.some(({ address }) => address === '::1'));
 const ADDRESS = /\d+\.\d+\.\d+\.\d+|::/;
 
 type Setup = {
@@ -34,9 +34,10 @@ type Setup = {
   forgetNames: () => void;
 };
 
-type World = { names?: Record<string, string[] | Answer>; testSubnets?: string[] };
+type World = { names?: Record<string, string[] | Answer>; testSubnets?: string[]; clock?: Clock };
 
-async function setUp(t: TestContext, { names = {}, testSubnets = ['127.0.0.0/8', '::1'] }: World = {}): Promise<Setup> {
+async function setUp(t: TestContext, world: World = {}): Promise<Setup> {
+  const { names = {}, testSubnets = ['127.0.0.0/8', '::1'], clock = systemClock } = world;
   const dns = await startDnsServer((name) => {
     const answer = names[name] ?? { kind: 'no_such_name' };
     return Array.isArray(answer) ? { kind: 'addresses', addresses: answer } : answer;
@@ -45,7 +46,7 @@ async function setUp(t: TestContext, { names = {}, testSubnets = ['127.0.0.0/8',
   const resolverClock = new ManualClock();
   const resolver = createResolver({ clock: resolverClock, servers: dns.servers });
   const guard = createGuard({ testSubnets, allowSubnets: [] });
-  const connect = createConnect({ guard, resolver, clock: systemClock });
+  const connect = createConnect({ guard, resolver, clock });
   return {
     dns,
     forgetNames: () => resolverClock.advance(60_000),
@@ -138,7 +139,13 @@ describe('where it connects', () => {
     assert.deepEqual(dns.questions, []);
   });
 
-  test('to the next address when one refuses', { skip: !hasIPv6 }, async (t) => {
+  test('only where it was told: 0.0.0.0 is vetted here, but leads to loopback', async (t) => {
+    const receiver = await start(t);
+    const { connect } = await setUp(t, { testSubnets: ['0.0.0.0/8'] });
+    assert.equal((await failureOf(connect(`http://0.0.0.0:${receiver.port}/`))).outcome, 'blocked');
+  });
+
+  test('to the next address when one refuses', { skip: !hasIPv6() }, async (t) => {
     const receiver = await start(t, undefined, { host: '::1' });
     const { connect } = await setUp(t, { names: { 'two.test': ['127.0.0.1', '::1'] } });
     assert.equal((await connect(`http://two.test:${receiver.port}/`)).remoteAddress, '::1');
@@ -205,6 +212,8 @@ describe('TLS', () => {
     ['self-signed', 'receiver.test', 'the certificate is self-signed'],
     ['other-host', 'receiver.test', 'the certificate is for another host name'],
     ['other-host', '127.0.0.1', 'the certificate is for another host name'],
+    // It is for localhost and 127.0.0.1, but not for this spelling.
+    ['good', '[::ffff:127.0.0.1]', 'the certificate is for another host name'],
     ['good', 'a.b.receiver.test', 'the certificate is for another host name'],
   ] as const) {
     test(`the ${name} certificate is refused for ${host}`, async (t) => {
@@ -249,28 +258,41 @@ describe('TLS', () => {
 describe('time and abort', () => {
   test('a handshake that hangs ends with the budget, and its socket with it', async (t) => {
     const receiver = await start(t);
-    const { connect } = await setUp(t);
-    const failure = await failureOf(connect(`https://localhost:${receiver.port}/`, { budgetMs: 100 }));
-    assert.deepEqual(failure, { outcome: 'timed_out', message: 'the TLS handshake took longer than 0.1 s' });
+    const clock = new ManualClock();
+    const { connect } = await setUp(t, { clock });
+    const failure = failureOf(connect(`https://localhost:${receiver.port}/`));
+    await receiver.connected(1);
+    await arrival();
+    clock.advance(5_000);
+    assert.deepEqual(await failure, { outcome: 'timed_out', message: 'the TLS handshake took longer than 5 s' });
     await receiver.allClosed();
   });
 
   test('a look-up that hangs ends with the budget', async (t) => {
-    const { connect } = await setUp(t, { names: { 'slow.test': { kind: 'silence' } } });
-    const failure = await failureOf(connect('https://slow.test/', { budgetMs: 50 }));
-    assert.deepEqual(failure, { outcome: 'timed_out', message: 'resolving the host name took longer than 0.05 s' });
+    const clock = new ManualClock();
+    const { connect, dns } = await setUp(t, { names: { 'slow.test': { kind: 'silence' } }, clock });
+    const failure = failureOf(connect('https://slow.test/', { budgetMs: 1_500 }));
+    await until(() => dns.questions.length > 0);
+    clock.advance(1_500);
+    assert.deepEqual(await failure, {
+      outcome: 'timed_out',
+      message: 'resolving the host name took longer than 1.5 s',
+    });
   });
 
   test('an address that does not answer ends with the budget', async (t) => {
     const deaf = await startDeafServer();
     if (deaf === null) return t.skip('this system takes every connection');
     t.after(() => deaf.close());
-    const { connect } = await setUp(t);
-    const failure = await failureOf(connect(`http://127.0.0.1:${deaf.port}/`, { budgetMs: 100 }));
-    assert.deepEqual(failure, { outcome: 'timed_out', message: 'connecting took longer than 0.1 s' });
+    const clock = new ManualClock();
+    const { connect } = await setUp(t, { clock });
+    const failure = failureOf(connect(`http://127.0.0.1:${deaf.port}/`));
+    await arrival();
+    clock.advance(5_000);
+    assert.deepEqual(await failure, { outcome: 'timed_out', message: 'connecting took longer than 5 s' });
   });
 
-  test('an address that does not answer is not waited for when there is another', { skip: !hasIPv6 }, async (t) => {
+  test('an address that does not answer is not waited for when there is another', { skip: !hasIPv6() }, async (t) => {
     const deaf = await startDeafServer();
     if (deaf === null) return t.skip('this system takes every connection');
     t.after(() => deaf.close());

@@ -1,8 +1,8 @@
 // A port whose connections neither succeed nor fail: a listener that never accepts, its backlog full.
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { arrival } from './event-loop.ts';
 
 export interface DeafServer {
   readonly port: number;
@@ -36,11 +36,8 @@ export async function startDeafServer(): Promise<DeafServer | null> {
   for (let i = 0; i < BACKLOG_MAX; i++) {
     const socket = connect(port, '127.0.0.1').on('error', () => {});
     fillers.push(socket);
-    const isTaken = await Promise.race([
-      new Promise<boolean>((resolve) => socket.once('connect', () => resolve(true))),
-      sleep(100, false),
-    ]);
-    if (!isTaken) return { port, close };
+    await arrival();
+    if (socket.connecting) return { port, close };
   }
   await close();
   return null;

@@ -134,7 +134,7 @@ describe('addresses', () => {
   });
 
   test('of mixed answers only the vetted are used, in canonical form and in order', () => {
-    const addresses = ['10.0.0.1', '::ffff:8.8.4.4', '2606:4700:0:0::1111', 'nonsense', 'fe80::1%eth0', '8.8.8.8'];
+    const addresses = ['10.0.0.1', '::ffff:8.8.4.4', '2606:4700:0:0::1111', 'nonsense', '2606:4700::2%eth0', '8.8.8.8'];
     assert.deepEqual(closed.vetAddresses({ addresses, mode: 'live', hostname: 'a.example.com', port: 443 }), [
       '8.8.4.4',
       '2606:4700::1111',

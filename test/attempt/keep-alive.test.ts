@@ -4,9 +4,15 @@ import { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
-import { createPools, IDLE_CONNECTIONS_MAX } from '../../src/attempt/pools.ts';
+import type { Client, Dispatcher } from 'undici';
+import { ConnectionGoneError, createPools, IDLE_CONNECTIONS_MAX } from '../../src/attempt/pools.ts';
+import { send } from '../../src/attempt/send.ts';
+import { skipContinue } from '../../src/attempt/skip-continue.ts';
 import { parseTarget } from '../../src/attempt/target.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
 import { startAttempting } from './attempting.ts';
+import { turn, until } from './event-loop.ts';
 import { certificate, OK, testCa } from './receiver.ts';
 import type { ReceivedRequest, Reply } from './receiver.ts';
 
@@ -29,6 +35,13 @@ describe('a connection', () => {
     assert.deepEqual(connectionsOf(receiver.requests), [1, 1, 1]);
   });
 
+  test('is kept though the receiver says 100 Continue each time', async (t) => {
+    const reply: Reply = (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${OK}`);
+    const { attempt, receiver } = await startAttempting(t, { reply });
+    for (let i = 0; i < 20; i++) assert.equal((await attempt()).outcome, 'succeeded');
+    assert.equal(receiver.sockets.length, 1);
+  });
+
   test('never serves two environments', async (t) => {
     const { attempt, receiver } = await startAttempting(t);
     for (const environment of [1, 2, 1, 2]) await attempt({ environment });
@@ -45,7 +58,7 @@ describe('a connection', () => {
     const slow = Array.from({ length: 60 }, () => attempt({ url: url('/slow') }));
     assert.equal((await attempt({ url: url('/quick') })).outcome, 'succeeded');
     await receiver.connected(61);
-    while (hanging.length < 60) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => hanging.length === 60);
     for (const answer of hanging) answer();
     for (const result of await Promise.all(slow)) assert.equal(result.outcome, 'succeeded');
   });
@@ -62,7 +75,7 @@ describe('a connection', () => {
     const { attempt, receiver, attempter } = await startAttempting(t);
     await attempt();
     receiver.sockets[0]!.end();
-    while (attempter.stats().idleConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => attempter.stats().idleConnections === 0);
     assert.equal((await attempt()).outcome, 'succeeded');
     assert.deepEqual(connectionsOf(receiver.requests), [1, 2]);
   });
@@ -135,6 +148,21 @@ describe('when the receiver closes a connection just as it is used again', () =>
     });
   }
 
+  for (const [name, how] of [
+    ['closed', (socket: Socket) => void socket.destroy()],
+    ['reset', (socket: Socket) => void socket.resetAndDestroy()],
+  ] as const) {
+    test(`nothing is written to one that turns out to be ${name}`, async (t) => {
+      const { attempt, receiver } = await startAttempting(t);
+      await attempt();
+      // Between this turn's callbacks and the next write lies a look at the network.
+      await turn();
+      how(receiver.sockets[0]!);
+      assert.equal((await attempt()).outcome, 'succeeded');
+      assert.deepEqual(connectionsOf(receiver.requests), [1, 2]);
+    });
+  }
+
   test('the fresh one decides, whatever it says', async (t) => {
     const others: Reply = (socket, { connection }) => (connection === 1 ? socket.write(OK) : socket.destroy());
     const { attempt, receiver } = await startAttempting(t, { reply: breaking((socket) => socket.destroy(), others) });
@@ -152,20 +180,49 @@ describe('when the receiver closes a connection just as it is used again', () =>
   });
 
   test('both share one deadline', async (t) => {
-    const others: Reply = (socket, { connection }) => void (connection === 1 && socket.write(OK));
-    const { attempt, receiver } = await startAttempting(t, { reply: breaking((socket) => socket.destroy(), others) });
+    const delaysMs: number[] = [];
+    let lateMs = 0;
+    const clock: Clock = {
+      ...systemClock,
+      monotonic: () => systemClock.monotonic() + lateMs,
+      setTimer(callback, delayMs) {
+        delaysMs.push(delayMs);
+        return systemClock.setTimer(callback, delayMs);
+      },
+    };
+    const breakLate = (socket: Socket): void => {
+      lateMs = 7_000;
+      socket.destroy();
+    };
+    const { attempt } = await startAttempting(t, { reply: breaking(breakLate), clock });
     await attempt();
-    const result = await attempt({ timeoutMs: 100 });
-    assert.equal(result.outcome, 'timed_out');
-    assert.deepEqual(connectionsOf(receiver.requests), [1, 1, 2]);
+    delaysMs.length = 0;
+    assert.equal((await attempt({ timeoutMs: 10_000 })).outcome, 'succeeded');
+    const [first, ...afterBreak] = delaysMs;
+    assert.ok(first! > 9_000);
+    assert.ok(afterBreak.length >= 2 && afterBreak.every((delayMs) => delayMs <= 3_000), afterBreak.join());
   });
 
-  test('but not once a byte of a response has come', async (t) => {
-    const how = (socket: Socket): void => void socket.end('HTTP/1.1 2');
-    const { attempt, receiver } = await startAttempting(t, { reply: breaking(how) });
-    await attempt();
-    assert.equal((await attempt()).outcome, 'reset');
-    assert.deepEqual(connectionsOf(receiver.requests), [1, 1]);
+  test('but not once anything of a response has come', async (t) => {
+    for (const beginning of ['H', 'HTTP/1.1 2', 'HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 X\r\n\r\n']) {
+      const how = (socket: Socket): void => void socket.end(beginning);
+      const { attempt, receiver } = await startAttempting(t, { reply: breaking(how) });
+      await attempt();
+      assert.equal((await attempt()).outcome, 'reset', beginning);
+      assert.deepEqual(connectionsOf(receiver.requests), [1, 1], beginning);
+    }
+  });
+
+  test('a connection that undici closed before writing counts as gone', async () => {
+    // Its idle time runs out in the very turn in which it is used again; no test can hit that.
+    const client = {
+      dispatch: (_: unknown, handler: Dispatcher.DispatchHandler) =>
+        handler.onResponseError!(null as never, new ConnectionGoneError()),
+    } as unknown as Client;
+    const socket = new Socket();
+    const connection = { client, socket, continues: skipContinue(socket), place: '', isReused: true };
+    const what = { path: '/', headers: [], payload: new Uint8Array(), timeoutMs: 1_000 };
+    assert.equal((await send({ clock: systemClock, connection, ...what })).end, 'stale');
   });
 });
 

@@ -7,6 +7,7 @@ import { ConnectError } from '../../src/attempt/connect.ts';
 import type { Connect } from '../../src/attempt/connect.ts';
 import { createReachability } from '../../src/attempt/reachability.ts';
 import { startAttempting } from './attempting.ts';
+import { turn } from './event-loop.ts';
 import { ManualClock } from './manual-clock.ts';
 import { certificate, testCa } from './receiver.ts';
 
@@ -15,9 +16,6 @@ setDefaultCACertificates([testCa()]);
 const URL_LIVE = new URL('https://example.com/');
 const refuse: Connect = () => Promise.reject(new ConnectError('connect_failed', 'connection refused'));
 const hang: Connect = () => new Promise(() => {});
-
-/** Lets promises that are due settle. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('a probe', () => {
   test('connects and shakes hands, and sends no request', async (t) => {

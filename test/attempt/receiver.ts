@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { createServer as createTlsServer } from 'node:tls';
 import type { TlsOptions } from 'node:tls';
 
@@ -18,7 +19,7 @@ export type ReceivedRequest = {
   connection: number;
 };
 
-export type Reply = (socket: Socket, request: ReceivedRequest) => void;
+export type Reply = (socket: Socket, request: ReceivedRequest) => unknown;
 
 export interface Receiver {
   readonly port: number;
@@ -42,6 +43,11 @@ export function certificate(name: Certificate): { key: Buffer; cert: Buffer } {
 
 export function testCa(): string {
   return readFileSync(new URL('certs/ca.crt', import.meta.url), 'utf8');
+}
+
+/** Containers often have none, not even on loopback. */
+export function hasIPv6(): boolean {
+  return Object.values(networkInterfaces()).some((all) => all!.some(({ address }) => address === '::1'));
 }
 
 export const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';

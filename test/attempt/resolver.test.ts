@@ -9,6 +9,7 @@ import { createResolver, DnsError } from '../../src/attempt/resolver.ts';
 import type { Resolver } from '../../src/attempt/resolver.ts';
 import { startDnsServer } from './dns-server.ts';
 import type { Answer, DnsServer, RecordType } from './dns-server.ts';
+import { turn, until } from './event-loop.ts';
 import { ManualClock } from './manual-clock.ts';
 
 type Setup = { resolver: Resolver; clock: ManualClock; dns: DnsServer; hostsPath: string };
@@ -196,12 +197,13 @@ describe('local names', () => {
 
   test('the hosts file comes before the name servers', async (t) => {
     const hosts =
-      '# comment\n192.0.2.7\tReceiver receiver.test # and more\n\n2001:db8::7 receiver\n999.1.1.1 bad.test\n';
+      '# comment\n192.0.2.7\tReceiver receiver.test # more.test\n\n2001:db8::7 receiver\n999.1.1.1 bad.test\n';
     const { resolver, dns } = await setUp(t, both(['192.0.2.1'], []), hosts);
     assert.deepEqual(await resolver.resolve('receiver'), ['192.0.2.7', '2001:db8::7']);
     assert.deepEqual(await resolver.resolve('receiver.test'), ['192.0.2.7']);
     assert.deepEqual(dns.questions, []);
     assert.deepEqual(await resolver.resolve('bad.test'), ['192.0.2.1']);
+    assert.deepEqual(await resolver.resolve('more.test'), ['192.0.2.1']);
   });
 
   test('a change of the hosts file is noticed', async (t) => {
@@ -227,11 +229,6 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const settle = (): void => void (isSettled = true);
   promise.then(settle, settle);
-  await new Promise((resolve) => setImmediate(resolve));
+  await turn();
   return isSettled;
-}
-
-/** Turns of the event loop until something outside the process's hands has happened. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
 }

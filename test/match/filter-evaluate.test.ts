@@ -1,6 +1,7 @@
 // What filters accept.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { jsonpath } from 'json-p3';
 import { parseBody } from '../../src/match/body.ts';
@@ -105,8 +106,17 @@ for (const [rule, cases] of Object.entries(rules)) {
   });
 }
 
-/** Whole filters: those that accept the body, and those that do not. */
-const items = '{"items":[{"sku":"a","price":5,"tags":["x","y"]},{"sku":"b","price":15}],"empty":[],"o":{"k":1,"l":2}}';
+const items = JSON.stringify({
+  items: [
+    { sku: 'a', price: 5, tags: ['x', 'y'] },
+    { sku: 'b', price: 15 },
+  ],
+  some: [{ k: 1 }, {}],
+  empty: [],
+  o: { k: 1, l: 2 },
+});
+
+/** Whole filters: those that accept the body above, and those that do not. */
 const whole: Record<string, [accepting: string[], refusing: string[]]> = {
   'one selected value is enough, for every operator': [
     [
@@ -131,6 +141,10 @@ const whole: Record<string, [accepting: string[], refusing: string[]]> = {
   'an empty list is missing': [
     ['{"$.empty[*]":{"$exists":false}}', '{"$.empty[*]":{"$ne":1}}', '{"$.items[*].nope":{"$nin":[1]}}'],
     ['{"$.empty[*]":{"$exists":true}}', '{"$.empty[*]":null}', '{"$.items[*].nope":{"$lt":1}}'],
+  ],
+  'a list to which only some elements add is not empty': [
+    ['{"$.some[*].k":{"$exists":true}}', '{"$.some[*].k":1}'],
+    ['{"$.some[*].k":{"$exists":false}}', '{"$.some[*].k":{"$ne":1}}', '{"$.some[*].k":{"$nin":[1]}}'],
   ],
   'all members must hold': [
     ['{"$.o.k":1,"$.o.l":2}', '{"$and":[{"$.o.k":1},{"$.o.l":2}]}'],
@@ -179,26 +193,17 @@ function expectAccepts(filter: Json, body: Json): boolean {
 function expectHolds(value: Json, operator: string, operand: Json): boolean {
   const comparable = typeof value === typeof operand && ['number', 'string'].includes(typeof value);
   const texts = typeof value === 'string' && typeof operand === 'string';
-  if (operator === '$eq') return isSame(value, operand);
-  if (operator === '$ne') return !isSame(value, operand);
-  if (operator === '$in') return (operand as Json[]).some((one) => isSame(value, one));
-  if (operator === '$nin') return !(operand as Json[]).some((one) => isSame(value, one));
+  if (operator === '$eq') return isDeepStrictEqual(value, operand);
+  if (operator === '$ne') return !isDeepStrictEqual(value, operand);
+  if (operator === '$in') return (operand as Json[]).some((one) => isDeepStrictEqual(value, one));
+  if (operator === '$nin') return !(operand as Json[]).some((one) => isDeepStrictEqual(value, one));
   if (operator === '$gt') return comparable && value! > operand!;
   if (operator === '$gte') return comparable && value! >= operand!;
   if (operator === '$lt') return comparable && value! < operand!;
   if (operator === '$lte') return comparable && value! <= operand!;
   if (operator === '$startsWith') return texts && value.startsWith(operand);
   if (operator === '$endsWith') return texts && value.endsWith(operand);
-  return texts ? value.includes(operand) : Array.isArray(value) && value.some((one) => isSame(one, operand));
-}
-
-function isSame(a: Json, b: Json): boolean {
-  try {
-    assert.deepStrictEqual(a, b);
-    return true;
-  } catch {
-    return false;
-  }
+  return texts ? value.includes(operand) : Array.isArray(value) && value.some((one) => isDeepStrictEqual(one, operand));
 }
 
 test('a filter accepts what the rules, written plainly, accept', () => {
@@ -219,23 +224,15 @@ test('a filter accepts what the rules, written plainly, accept', () => {
     .filter((text) => text.split('[*]').length <= 3);
   const ordered = fc.constantFrom<Json>(0, 1, 'a', 'ab', '');
   const text = fc.constantFrom('', 'a', 'b', 'ab');
-  const operators = fc.record(
-    {
-      $eq: json,
-      $ne: json,
-      $gt: ordered,
-      $gte: ordered,
-      $lt: ordered,
-      $lte: ordered,
-      $in: fc.array(scalar, { minLength: 1, maxLength: 3 }),
-      $nin: fc.array(scalar, { minLength: 1, maxLength: 3 }),
-      $exists: fc.boolean(),
-      $startsWith: text,
-      $endsWith: text,
-      $contains: json,
-    },
-    { requiredKeys: [], noNullPrototype: true },
+  const list = fc.array(scalar, { minLength: 1, maxLength: 3 });
+  const operator = fc.oneof(
+    fc.tuple(fc.constantFrom('$eq', '$ne', '$contains'), json),
+    fc.tuple(fc.constantFrom('$gt', '$gte', '$lt', '$lte'), ordered),
+    fc.tuple(fc.constantFrom('$in', '$nin'), list),
+    fc.tuple(fc.constant('$exists'), fc.boolean()),
+    fc.tuple(fc.constantFrom('$startsWith', '$endsWith', '$contains'), text),
   );
+  const operators = fc.array(operator, { minLength: 1, maxLength: 2 }).map((all) => Object.fromEntries(all) as Json);
   const condition = fc.oneof(scalar, operators);
   const { filter } = fc.letrec<{ filter: Json }>((tie) => {
     const parts = fc.array(tie('filter'), { minLength: 1, maxLength: 3 });
@@ -259,7 +256,7 @@ test('a filter accepts what the rules, written plainly, accept', () => {
       else refused++;
       assert.equal(filterAccepts(parsed, JSON.parse(JSON.stringify(body))), expected);
     }),
-    { numRuns: 5_000 },
+    { numRuns: 2_000 },
   );
-  assert.ok(accepted > 500 && refused > 500, `${accepted} accepted, ${refused} refused: one side is hardly tried`);
+  assert.ok(accepted > 200 && refused > 200, `${accepted} accepted, ${refused} refused: one side is hardly tried`);
 });

@@ -56,7 +56,7 @@ describe('a filter may not be', () => {
   const size = (bytes: number): string =>
     `a filter has at most 4096 bytes of JSON without white space; this one has ${bytes}`;
   const wide = (literal: string): string =>
-    `a double cannot hold the number "${literal}" exactly; compare with a string instead`;
+    `a double cannot hold the number "${literal}" exactly; have it sent as a string, and compare with that`;
 
   const wrong: [text: string, pointer: string, message: string][] = [
     // JSON

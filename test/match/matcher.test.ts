@@ -116,6 +116,7 @@ for (const [name, createMatcher] of [
       matcher.remove('sub_3');
       assert.deepEqual(idsOf(matcher, 'a.b', '{"v":1}'), []);
       assert.equal(matcher.size, 0);
+      assert.deepEqual(matcher.match('a.b', unread), []);
     });
 
     test('replaces a subscription that is added again', () => {

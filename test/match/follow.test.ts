@@ -1,0 +1,163 @@
+// Following the configuration: deltas reach memory once, in order, and whoever waits is covered by a load that began
+// after the question.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createFollower } from '../../src/match/follow.ts';
+import { LinearMatcher } from '../../src/match/linear.ts';
+import type { DestinationWithKeys } from '../../src/model/destination.ts';
+import type { DestinationId, SubscriptionId } from '../../src/model/id.ts';
+import type { Subscription } from '../../src/model/subscription.ts';
+import { settle } from '../sim/virtual-clock.ts';
+
+type Changes = {
+  version: number;
+  currentVersion: number;
+  destinations: DestinationWithKeys[];
+  deletedDestinations: DestinationId[];
+  subscriptions: Subscription[];
+  deletedSubscriptions: SubscriptionId[];
+};
+
+const NOTHING = { destinations: [], deletedDestinations: [], subscriptions: [], deletedSubscriptions: [] };
+
+function destination(id: DestinationId, overrides: Partial<DestinationWithKeys> = {}): DestinationWithKeys {
+  return {
+    id,
+    environment: 1,
+    url: 'https://example.com/',
+    name: null,
+    status: 'active',
+    pausedReason: null,
+    retryPolicy: null,
+    maxInFlight: 50,
+    ratePerSecond: null,
+    headers: {},
+    metadata: '{}',
+    createdAt: 0,
+    updatedAt: 0,
+    signingKeys: [],
+    ...overrides,
+  };
+}
+
+function subscription(id: SubscriptionId, destinationId: DestinationId, filter: string | null = null): Subscription {
+  return { id, environment: 1, destinationId, eventType: 'order.paid', filter, createdAt: 0 };
+}
+
+/** A follower whose loads end when the test says so, and with what. */
+function heldFollower() {
+  const loads: { after: number; end: (changes: Changes) => void; fail: (error: Error) => void }[] = [];
+  const heard: string[] = [];
+  const follower = createFollower({
+    environments: [1, 2],
+    load: ({ after }) => new Promise((end, fail) => loads.push({ after, end, fail })),
+    createMatcher: () => new LinearMatcher(),
+    onDestinationChanged: ({ id, status }) => heard.push(`${id} ${status}`),
+    onDestinationDeleted: (id) => heard.push(`${id} deleted`),
+  });
+  const matched = (): string[] => follower.configurationOf(1).matcher.match('order.paid', () => ({})).map(({ id }) => id);
+  return { follower, loads, heard, matched };
+}
+
+describe('changes', () => {
+  test('are loaded page by page, from where the last one ended', async () => {
+    const { follower, loads, heard, matched } = heldFollower();
+    const done = follower.catchUp(1);
+    loads[0]!.end({ ...NOTHING, version: 5, currentVersion: 8, destinations: [destination('dst_a')] });
+    await settle();
+    assert.equal(loads[1]!.after, 5);
+    loads[1]!.end({ ...NOTHING, version: 8, currentVersion: 8, subscriptions: [subscription('sub_1', 'dst_a')] });
+    await done;
+    assert.deepEqual(heard, ['dst_a active']);
+    assert.deepEqual(matched(), ['sub_1']);
+    assert.equal(follower.configurationOf(1).version, 8);
+    assert.equal(follower.destinationOf('dst_a')!.id, 'dst_a');
+    assert.equal(follower.configurationOf(2).version, 0, 'the other environment is not touched');
+  });
+
+  test('of one page are complete: what is deleted is gone, what is changed is replaced', async () => {
+    const { follower, loads, heard, matched } = heldFollower();
+    const first = follower.catchUp(1);
+    const destinations = [destination('dst_a'), destination('dst_b')];
+    const subscriptions = [subscription('sub_1', 'dst_a'), subscription('sub_2', 'dst_b'), subscription('sub_3', 'dst_b')];
+    loads[0]!.end({ ...NOTHING, version: 1, currentVersion: 1, destinations, subscriptions });
+    await first;
+    const second = follower.catchUp(1);
+    loads[1]!.end({
+      version: 2,
+      currentVersion: 2,
+      destinations: [destination('dst_a', { status: 'paused' })],
+      // Its subscriptions are not listed one by one.
+      deletedDestinations: ['dst_b'],
+      subscriptions: [subscription('sub_4', 'dst_a', '{"$.total":{"$gt":5}}')],
+      deletedSubscriptions: ['sub_1'],
+    });
+    await second;
+    assert.deepEqual(heard, ['dst_a active', 'dst_b active', 'dst_a paused', 'dst_b deleted']);
+    assert.equal(follower.destinationOf('dst_b'), undefined);
+    assert.deepEqual(matched(), []);
+    const wanting = follower.configurationOf(1).matcher.match('order.paid', () => ({ total: 6 }));
+    assert.deepEqual(wanting.map(({ id }) => id), ['sub_4']);
+  });
+
+  test('of an environment that there is not are a programming error', () => {
+    assert.throws(() => heldFollower().follower.configurationOf(3), /unknown environment 3/);
+  });
+});
+
+describe('catching up', () => {
+  const end = (load: { end: (changes: Changes) => void }, version: number): void =>
+    load.end({ ...NOTHING, version, currentVersion: version });
+
+  test('asked many times during a load is one more load, which begins after them', async () => {
+    const { follower, loads } = heldFollower();
+    const first = follower.catchUp(1);
+    let covered = 0;
+    const later = [1, 2, 3].map(() => follower.catchUp(1).then(() => covered++));
+    await settle();
+    assert.equal(loads.length, 1);
+    end(loads[0]!, 1);
+    await first;
+    await settle();
+    assert.equal(loads.length, 2);
+    assert.equal(covered, 0, 'the first load may have read before they asked');
+    end(loads[1]!, 2);
+    await Promise.all(later);
+    assert.equal(covered, 3);
+  });
+
+  test('never loads twice at a time, whenever it is asked', async () => {
+    const { follower, loads } = heldFollower();
+    const all = [follower.catchUp(1), follower.catchUp(1)];
+    // Asked at every microtask around the end of the first load, while the second waits to begin.
+    end(loads[0]!, 1);
+    for (let i = 0; i < 20; i++) {
+      all.push(follower.catchUp(1));
+      await Promise.resolve();
+    }
+    await settle();
+    let ended = 1;
+    for (let version = 2; ended < loads.length; version++) {
+      assert.equal(loads.length - ended, 1, 'one load is under way');
+      end(loads[ended++]!, version);
+      await settle();
+    }
+    await Promise.all(all);
+  });
+
+  test('that fails fails for those it was for; the next one loads again', async () => {
+    const { follower, loads } = heldFollower();
+    const first = follower.catchUp(1);
+    const second = follower.catchUp(1);
+    loads[0]!.fail(new Error('away'));
+    await assert.rejects(first, /away/);
+    await settle();
+    end(loads[1]!, 1);
+    await second;
+    const third = follower.catchUp(1);
+    await settle();
+    assert.equal(loads[2]!.after, 1);
+    end(loads[2]!, 1);
+    await third;
+  });
+});

@@ -1,0 +1,73 @@
+// Group commit: what arrives while one batch is written makes the next, within limits.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createGroupCommit } from '../../src/runtime/group-commit.ts';
+
+const LIMITS = { itemsMax: 4, weightsMax: [100], waitingMax: 10, waitingBytesMax: 1_000 };
+
+/** A commit whose batches are written one at a time, each when the test says so. */
+function heldCommit(limits = LIMITS) {
+  const batches: number[][] = [];
+  const releases: ((error?: Error) => void)[] = [];
+  const commit = createGroupCommit<number, string>({
+    limits,
+    weigh: (item) => [item],
+    write: (items) => {
+      batches.push(items);
+      return new Promise((resolve, reject) => {
+        releases.push((error) => (error === undefined ? resolve(items.map((item) => `${item}!`)) : reject(error)));
+      });
+    },
+  });
+  return { commit, batches, release: (error?: Error) => releases.shift()!(error) };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('an idle one writes at once; what comes meanwhile goes together', async () => {
+  const { commit, batches, release } = heldCommit();
+  const first = commit.submit(1)!;
+  await turn();
+  const rest = [2, 3].map((item) => commit.submit(item)!);
+  await turn();
+  assert.deepEqual(batches, [[1]]);
+  release();
+  assert.equal(await first, '1!');
+  await turn();
+  assert.deepEqual(batches, [[1], [2, 3]]);
+  release();
+  assert.deepEqual(await Promise.all(rest), ['2!', '3!']);
+});
+
+test('a batch is bounded in items and in weight; what is heavier than all goes alone', async () => {
+  const { commit, batches, release } = heldCommit();
+  const all = [60, 60, 500, 1, 1, 1, 1, 1].map((item) => commit.submit(item)!);
+  for (let i = 0; i < 5; i++) {
+    await turn();
+    release();
+  }
+  await Promise.all(all);
+  assert.deepEqual(batches, [[60], [60], [500], [1, 1, 1, 1], [1]]);
+});
+
+test('too much that waits is refused at once, by number and by bytes', () => {
+  const { commit } = heldCommit();
+  for (let i = 0; i < 10; i++) assert.notEqual(commit.submit(1), null);
+  assert.equal(commit.submit(1), null);
+  const heavy = heldCommit().commit;
+  assert.notEqual(heavy.submit(900), null);
+  assert.equal(heavy.submit(200), null);
+});
+
+test('what could not be written is everyone’s error, and the next batch goes on', async () => {
+  const { commit, release } = heldCommit();
+  const failed = [1, 2].map((item) => commit.submit(item)!);
+  await turn();
+  release(new Error('no room'));
+  for (const result of await Promise.allSettled(failed)) assert.equal(result.status, 'rejected');
+  const next = commit.submit(3)!;
+  await turn();
+  release();
+  assert.equal(await next, '3!');
+  await commit.idle();
+});
