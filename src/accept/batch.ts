@@ -1,0 +1,24 @@
+// The shared transaction of accepting: requests that arrive while one is being written make the next.
+import { createGroupCommit } from '../runtime/group-commit.ts';
+import type { GroupCommit } from '../runtime/group-commit.ts';
+import type { AcceptResult, NewEvent, Store } from '../store/store.ts';
+
+const BATCH_EVENTS_MAX = 500;
+const BATCH_DELIVERIES_MAX = 5_000;
+const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+/** Beyond these the answer is 503 at once: a queue that only grows helps nobody. */
+const WAITING_EVENTS_MAX = 20_000;
+const WAITING_BYTES_MAX = 128 * 1024 * 1024;
+
+export function createAcceptBatches(store: Pick<Store, 'acceptEvents'>): GroupCommit<NewEvent, AcceptResult> {
+  return createGroupCommit({
+    limits: {
+      itemsMax: BATCH_EVENTS_MAX,
+      weightsMax: [BATCH_DELIVERIES_MAX, BATCH_BYTES_MAX],
+      waitingMax: WAITING_EVENTS_MAX,
+      waitingBytesMax: WAITING_BYTES_MAX,
+    },
+    weigh: (event) => [event.deliveries.length, event.body.length],
+    write: (events) => store.acceptEvents(events),
+  });
+}

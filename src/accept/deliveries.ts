@@ -1,0 +1,42 @@
+// From the subscriptions that matched to deliveries: what the store is given, and what dispatch can start.
+import type { Configuration } from '../match/follow.ts';
+import type { OpenDelivery } from '../model/delivery.ts';
+import { idShard, idTime } from '../model/id.ts';
+import type { EventId } from '../model/id.ts';
+import type { Ids } from '../runtime/ids.ts';
+import type { NewDelivery } from '../store/store.ts';
+import type { EventBody } from './incoming-event.ts';
+
+/** One delivery for each matching subscription; its id carries its destination's shard. */
+export function matchDeliveries(
+  configuration: Configuration,
+  event: { type: string; body: EventBody },
+  ids: Ids,
+): NewDelivery[] {
+  const matches = configuration.matcher.match(event.type, () => event.body.parse());
+  return matches.map(({ id, destinationId }) => ({
+    id: ids.next('dlv', idShard(destinationId)),
+    destinationId,
+    subscriptionId: id,
+  }));
+}
+
+/** As the store has them right after their insertion: due since they were made. */
+export function toOpenDeliveries(
+  event: { id: EventId; environment: number },
+  deliveries: readonly NewDelivery[],
+): OpenDelivery[] {
+  return deliveries.map(({ id, destinationId }) => ({
+    id,
+    environment: event.environment,
+    eventId: event.id,
+    destinationId,
+    rev: 0,
+    status: 'pending',
+    dueAt: idTime(id),
+    scheduledAt: null,
+    fallbackStatus: null,
+    schedulePosition: 0,
+    attemptCount: 0,
+  }));
+}

@@ -1,0 +1,266 @@
+// The heart of delivering: which delivery goes out next, and when. Each destination has its own queue, limit,
+// rate and trouble; slots are shared max-min fairly, so a slow destination costs its own slots and nobody else's.
+//
+//   offer · force · sweep ─▶ DestinationQueue ─▶ ready ─▶ pump ─▶ attempt ─▶ record ─▶ settle
+//                                ▲    └─ spilled, or due later ─▶ store ─┐
+//                                └──────────── refill ◀──────────────────┘
+import type { OpenDelivery } from '../model/delivery.ts';
+import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
+import type { Event } from '../model/event.ts';
+import type { DestinationId } from '../model/id.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createLoop } from '../runtime/loop.ts';
+import type { Loop } from '../runtime/loop.ts';
+import type { Store } from '../store/store.ts';
+import type { Attempting, Instant } from './destination-queue.ts';
+import { DestinationQueue } from './destination-queue.ts';
+import type { Payloads } from './payloads.ts';
+import { ReadyQueues } from './ready-queues.ts';
+import { createRefiller } from './refiller.ts';
+import type { Refiller } from './refiller.ts';
+import type { Runner } from './runner.ts';
+import { WakeHeap } from './wake-heap.ts';
+
+export type DispatcherOptions = {
+  store: Pick<Store, 'sweep' | 'refill' | 'readHealth'>;
+  clock: Clock;
+  payloads: Payloads;
+  runner: Runner;
+  destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
+  /** Attempts on the wire at once, over all destinations. */
+  slots: number;
+  onError: (error: unknown, where: string) => void;
+};
+
+/** Deliveries that wait in memory: of one destination, and of all together before each is cut to the last number. */
+const WAITING_PER_DESTINATION_MAX = 1_000;
+const WAITING_MAX = 100_000;
+const WAITING_PER_DESTINATION_MIN = 16;
+
+/** The last quarter of the slots is for destinations that have hardly any. */
+const SHARED_SLOTS = 3 / 4;
+const SCARCE_IN_FLIGHT_MAX = 2;
+
+const SWEEP_INTERVAL_MS = 30_000;
+const SWEEP_PAGE = 1_000;
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #queues = new Map<DestinationId, DestinationQueue>();
+  readonly #ready = new ReadyQueues<DestinationQueue>();
+  readonly #heap: WakeHeap<DestinationQueue>;
+  readonly #refiller: Refiller;
+  readonly #sweepLoop: Loop;
+  #waiting = 0;
+  #onWire = 0;
+  #unsettled = 0;
+  #isRunning = false;
+  #onWireDone: (() => void) | null = null;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    const { store, clock, onError } = options;
+    this.#heap = new WakeHeap(clock, (queues) => this.#lookAt(queues));
+    this.#refiller = createRefiller({
+      store,
+      clock,
+      instant: () => this.#instant(),
+      capacityOf: () => this.#capacity(),
+      onRefilled: (queues) => this.#lookAt(queues),
+      onError: (error) => onError(error, 'refill'),
+    });
+    this.#sweepLoop = createLoop({
+      name: 'sweep',
+      clock,
+      intervalMs: SWEEP_INTERVAL_MS,
+      step: () => this.#sweep(),
+      onError,
+    });
+  }
+
+  /** Learns which destinations were in trouble; before the first `offer`. */
+  async load(): Promise<void> {
+    const stored = await this.#options.store.readHealth();
+    const at = this.#instant();
+    for (const health of stored) this.#queueOf(health.destinationId, at, health);
+  }
+
+  /** Begins to send: what was offered since, and all unfinished work in the store, whoever left it there. */
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    await this.#sweep();
+    this.#sweepLoop.start();
+  }
+
+  /** Starts nothing more; waits for what is on the wire, `graceMs` at most, then aborts it unrecorded. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isRunning = false;
+    this.#heap.stop();
+    this.#refiller.stop();
+    await this.#sweepLoop.stop();
+    if (this.#onWire > 0) await this.#waitForWire(graceMs);
+    this.#options.runner.abandon(this.#allAttempting());
+  }
+
+  /** Deliveries whose transaction has just been committed. */
+  offer(deliveries: readonly OpenDelivery[], event: Event, body: Uint8Array): void {
+    this.#options.payloads.put(event, body);
+    const at = this.#instant();
+    for (const delivery of deliveries) {
+      const queue = this.#queueOf(delivery.destinationId, at);
+      if (queue === null) continue;
+      queue.offer(delivery, { capacity: this.#capacity(), at });
+      this.#update(queue, at);
+    }
+    this.#pump();
+  }
+
+  /** A delivery that somebody wants sent again, after the commit: a forced attempt, or a DLQ replay. */
+  sendAgain(delivery: OpenDelivery): void {
+    const at = this.#instant();
+    const queue = this.#queueOf(delivery.destinationId, at);
+    if (queue === null) return;
+    if (delivery.fallbackStatus === null) queue.offer(delivery, { capacity: this.#capacity(), at });
+    else queue.force(delivery);
+    this.#lookAt([queue]);
+  }
+
+  destinationChanged(destination: DestinationWithKeys): void {
+    const queue = this.#queues.get(destination.id);
+    if (queue === undefined) return;
+    queue.change(destination, this.#instant());
+    this.#lookAt([queue]);
+  }
+
+  destinationDeleted(id: DestinationId): void {
+    const queue = this.#queues.get(id);
+    if (queue === undefined) return;
+    queue.delete();
+    this.#update(queue, this.#instant());
+    for (const attempting of queue.attempting()) attempting.abort?.();
+  }
+
+  /** Results can be stored again: go on. */
+  resume(): void {
+    this.#pump();
+  }
+
+  stats(): { onWire: number; waiting: number; queues: number } {
+    return { onWire: this.#onWire, waiting: this.#waiting, queues: this.#queues.size };
+  }
+
+  // ── One step of the pipeline each ──
+
+  /** Starts attempts while there are slots, and destinations that may. */
+  #pump(): void {
+    for (;;) {
+      const queue = !this.#isRunning || !this.#hasSlot() ? null : this.#ready.first();
+      if (queue === null || !this.#mayTakeSlot(queue)) return;
+      const at = this.#instant();
+      // Time has passed since it was found ready: its rate may say otherwise now, never more than that.
+      if (queue.canStart(at)) void this.#run(queue, queue.start(at));
+      this.#update(queue, this.#instant());
+    }
+  }
+
+  async #run(queue: DestinationQueue, attempting: Attempting): Promise<void> {
+    this.#onWire++;
+    this.#unsettled++;
+    let dueAt: number | null = null;
+    try {
+      const ended = await this.#options.runner.attempt(queue, attempting, () => this.#freeSlot(queue, attempting));
+      dueAt = ended.dueAt;
+    } catch (error) {
+      // Not an outcome of the attempt but a fault of ours (the store away while reading a body): it stays due.
+      this.#options.onError(error, 'attempt');
+      dueAt = attempting.delivery.dueAt;
+    }
+    if (!attempting.isSent) queue.rest(this.#instant());
+    this.#freeSlot(queue, attempting);
+    this.#unsettled--;
+    queue.settle(attempting.delivery.id, dueAt);
+    this.#lookAt([queue]);
+  }
+
+  /** The request has ended; its result is still to be stored. */
+  #freeSlot(queue: DestinationQueue, attempting: Attempting): void {
+    if (!queue.endAttempt(attempting.delivery.id)) return;
+    this.#onWire--;
+    if (this.#onWire === 0) this.#onWireDone?.();
+    this.#lookAt([queue]);
+  }
+
+  #lookAt(queues: DestinationQueue[]): void {
+    const at = this.#instant();
+    for (const queue of queues) this.#update(queue, at);
+    this.#pump();
+  }
+
+  /** Puts a queue where it belongs now: among the ready, into the heap, on the list to refill, or away. */
+  #update(queue: DestinationQueue, at: Instant): void {
+    this.#waiting += queue.waitingCount() - queue.countedWaiting;
+    queue.countedWaiting = queue.waitingCount();
+    const isGone = queue.isDeleted || queue.isIdle(at);
+    if (isGone && this.#queues.get(queue.id) === queue) this.#queues.delete(queue.id);
+    const isReady = !isGone && queue.canStart(at);
+    this.#ready.update(queue, isReady);
+    this.#heap.schedule(queue, isGone || isReady ? Number.POSITIVE_INFINITY : queue.nextLookAt(at));
+    if (!isGone && queue.refillWanted(this.#capacity(), at) > 0) this.#refiller.want(queue);
+  }
+
+  async #sweep(): Promise<'idle'> {
+    let after: string | null = null;
+    do {
+      const page: Awaited<ReturnType<Store['sweep']>> = await this.#options.store.sweep({ after, limit: SWEEP_PAGE });
+      const at = this.#instant();
+      for (const { destinationId, dueAt } of page.destinations) this.#queueOf(destinationId, at)?.noteStored(dueAt);
+      after = page.next;
+    } while (after !== null && this.#isRunning);
+    // All of them, found or not: the wall clock may have been set.
+    this.#lookAt([...this.#queues.values()]);
+    return 'idle';
+  }
+
+  // ── What the steps ask ──
+
+  #queueOf(id: DestinationId, at: Instant, health: DestinationHealth | null = null): DestinationQueue | null {
+    const known = this.#queues.get(id);
+    if (known !== undefined) return known;
+    const destination = this.#options.destinationOf(id);
+    if (destination === undefined) return null;
+    const queue = new DestinationQueue(destination, health, at);
+    this.#queues.set(id, queue);
+    return queue;
+  }
+
+  #instant(): Instant {
+    return { now: this.#options.clock.now(), monotonic: this.#options.clock.monotonic() };
+  }
+
+  #capacity(): number {
+    return this.#waiting < WAITING_MAX ? WAITING_PER_DESTINATION_MAX : WAITING_PER_DESTINATION_MIN;
+  }
+
+  #hasSlot(): boolean {
+    // Results that wait to be stored count too: what we learn must not pile up in memory.
+    return (
+      this.#onWire < this.#options.slots && this.#unsettled < 2 * this.#options.slots && this.#options.runner.mayRun()
+    );
+  }
+
+  #mayTakeSlot(queue: DestinationQueue): boolean {
+    return this.#onWire < this.#options.slots * SHARED_SLOTS || queue.inFlightCount() <= SCARCE_IN_FLIGHT_MAX;
+  }
+
+  #allAttempting(): Attempting[] {
+    return [...this.#queues.values()].flatMap((queue) => queue.attempting());
+  }
+
+  async #waitForWire(graceMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onWireDone = resolve;
+    const timer = this.#options.clock.setTimer(resolve, graceMs);
+    await promise;
+    timer.cancel();
+  }
+}

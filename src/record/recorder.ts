@@ -1,0 +1,141 @@
+// Writes what came of attempts: many results in one transaction, each decided on the revision it was sent from.
+// A result is kept until it is stored; while results cannot be stored, dispatch starts no new attempts.
+import type { AttemptResult, AttemptTrigger } from '../model/attempt.ts';
+import type { OpenDelivery } from '../model/delivery.ts';
+import type { DestinationHealth, PausedReason } from '../model/destination.ts';
+import type { DestinationId } from '../model/id.ts';
+import type { Schedule } from '../model/retry-policy.ts';
+import { delay } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createGroupCommit } from '../runtime/group-commit.ts';
+import type { GroupCommit } from '../runtime/group-commit.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Decision, RecordOutcome, ResultToRecord, Store } from '../store/store.ts';
+import { decide } from './decide.ts';
+
+export type AttemptToRecord = {
+  delivery: OpenDelivery;
+  trigger: AttemptTrigger;
+  result: AttemptResult;
+  schedule: Schedule;
+  /** The destination's health after this attempt; null: as stored. */
+  health: DestinationHealth | null;
+  /** The destination has failed for too long. */
+  pauseDestination: PausedReason | null;
+};
+
+/** What is stored now: the decision, or null where the delivery was finished or pruned by another writer. */
+export type Recorded = { decision: Decision | null };
+
+export interface Recorder {
+  record(attempt: AttemptToRecord): Promise<Recorded>;
+  /** False while results cannot be stored. */
+  isWriting(): boolean;
+  idle(): Promise<void>;
+}
+
+const BATCH_RESULTS_MAX = 1_000;
+const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+const RETRY_DELAY_MS = 250;
+
+type Item = { toStore: ResultToRecord; health: DestinationHealth | null };
+
+export type RecorderOptions = {
+  store: Pick<Store, 'recordResults'>;
+  clock: Clock;
+  random: Random;
+  onPaused: (ids: DestinationId[]) => void;
+  onTrouble: (error: unknown) => void;
+  onRecovered: () => void;
+};
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  return new BatchingRecorder(options);
+}
+
+class BatchingRecorder implements Recorder {
+  readonly #options: RecorderOptions;
+  readonly #commits: GroupCommit<Item, RecordOutcome>;
+  #isWriting = true;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#commits = createGroupCommit({
+      limits: {
+        itemsMax: BATCH_RESULTS_MAX,
+        weightsMax: [BATCH_BYTES_MAX],
+        // Dispatch bounds how many results can be waiting: it starts nothing while they are not written.
+        waitingMax: Number.POSITIVE_INFINITY,
+        waitingBytesMax: Number.POSITIVE_INFINITY,
+      },
+      weigh: ({ toStore }) => [toStore.attempt.responseBody?.length ?? 0],
+      write: (items) => this.#write(items),
+    });
+  }
+
+  async record(attempt: AttemptToRecord): Promise<Recorded> {
+    const { retryAfterAt: _, ...result } = attempt.result;
+    const stored = { ...result, trigger: attempt.trigger };
+    // A cancelled attempt's delivery ended with its destination: only the history grows.
+    let delivery: OpenDelivery | 'finished' = result.outcome === 'cancelled' ? 'finished' : attempt.delivery;
+    // Stored with the first write even if that one lost: by the next, later results may have changed it.
+    let { health } = attempt;
+    for (;;) {
+      const decision: Decision | null = delivery === 'finished' ? null : this.#decide(delivery, attempt);
+      const { id, rev } = delivery === 'finished' ? attempt.delivery : delivery;
+      const toStore = { id, rev, attempt: stored, decision };
+      const outcome = await this.#commits.submit({ toStore, health })!;
+      health = null;
+      if (outcome.result === 'recorded') return { decision };
+      // A manual retry, a replay, a delete or an expiry came between: decide again on what it left.
+      if (outcome.current === 'pruned') return { decision: null };
+      delivery = outcome.current;
+    }
+  }
+
+  isWriting(): boolean {
+    return this.#isWriting;
+  }
+
+  idle(): Promise<void> {
+    return this.#commits.idle();
+  }
+
+  #decide(delivery: OpenDelivery, attempt: AttemptToRecord): Decision {
+    const isManual = attempt.trigger === 'manual';
+    const fraction = this.#options.random.fraction();
+    const decision = decide(delivery, attempt.result, { schedule: attempt.schedule, fraction, isManual });
+    return { ...decision, pauseDestination: decision.pauseDestination ?? attempt.pauseDestination };
+  }
+
+  /** Tries until it works: an outcome that happened on the wire cannot be taken back. */
+  async #write(items: Item[]): Promise<RecordOutcome[]> {
+    for (;;) {
+      try {
+        const outcomes = await this.#writeOnce(items);
+        if (!this.#isWriting) {
+          this.#isWriting = true;
+          this.#options.onRecovered();
+        }
+        return outcomes;
+      } catch (error) {
+        this.#isWriting = false;
+        this.#options.onTrouble(error);
+        await delay(this.#options.clock, RETRY_DELAY_MS);
+      }
+    }
+  }
+
+  async #writeOnce(items: Item[]): Promise<RecordOutcome[]> {
+    const { store, clock, onPaused } = this.#options;
+    // Several results of one destination: the last has its health after all of them.
+    const health = new Map(items.map((item) => [item.health?.destinationId, item.health]));
+    const { outcomes, paused } = await store.recordResults({
+      results: items.map((item) => item.toStore),
+      health: [...health.values()].filter((state) => state !== null),
+      now: clock.now(),
+    });
+    if (paused.length > 0) onPaused(paused);
+    return outcomes;
+  }
+}

@@ -1,0 +1,134 @@
+// What slows a destination down: its rate, and its own trouble.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import { createHealth } from '../../src/dispatch/health.ts';
+import { createRateLimit } from '../../src/dispatch/rate-limit.ts';
+import type { AttemptResult } from '../../src/model/attempt.ts';
+
+/** Starts as fast as the limit allows; returns when. */
+function startsWithin(ratePerSecond: number, durationMs: number): number[] {
+  const limit = createRateLimit(ratePerSecond, 0);
+  const starts: number[] = [];
+  for (let at = 0; at <= durationMs; at += Math.max(0.001, limit.waitMs(at, 0))) {
+    if (limit.waitMs(at, 0) > 0) continue;
+    limit.take(at);
+    starts.push(at);
+  }
+  return starts;
+}
+
+describe('rate_per_second', () => {
+  test('in any window there are no more starts than the rate and one burst', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.1, max: 200, noNaN: true }), (rate) => {
+        const starts = startsWithin(rate, 20_000);
+        const burst = Math.max(1, rate / 10);
+        starts.forEach((start, i) => {
+          const last = starts[Math.min(starts.length - 1, i + 50)]!;
+          const count = Math.min(50, starts.length - 1 - i) + 1;
+          assert.ok(count <= burst + ((last - start) / 1_000) * rate + 1e-6, `${count} in ${last - start} ms`);
+        });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('on average all of it can be used', () => {
+    for (const rate of [0.5, 7, 90]) {
+      const { length } = startsWithin(rate, 60_000);
+      assert.ok(length >= rate * 60 - 1, `${length} at ${rate}/s`);
+    }
+  });
+
+  test('an idle destination saves up one burst and no more', () => {
+    const limit = createRateLimit(100, 0);
+    let taken = 0;
+    while (limit.waitMs(3_600_000, 0) === 0) {
+      limit.take(3_600_000);
+      taken++;
+    }
+    assert.equal(taken, 10);
+  });
+
+  test('none means no limit, and a new one holds from then on', () => {
+    const limit = createRateLimit(null, 0);
+    for (let i = 0; i < 1_000; i++) limit.take(0);
+    assert.equal(limit.waitMs(0, 0), 0);
+    limit.setRate(1, 0);
+    limit.take(0);
+    assert.equal(limit.waitMs(0, 0), 1_000);
+    assert.equal(limit.isFull(500), false);
+    assert.equal(limit.isFull(1_000), true);
+  });
+});
+
+const DAY_MS = 86_400_000;
+const event = { endedAt: 1_000, heldUntil: 0 };
+
+function ended(outcome: AttemptResult['outcome'], responseCode: number | null = null): AttemptResult {
+  return { outcome, responseCode } as AttemptResult;
+}
+
+describe('health', () => {
+  test('trouble halves what may be on the wire, down to one, and spaces the starts, up to a second', () => {
+    const health = createHealth('dst_1', 50, null);
+    const seen = Array.from({ length: 9 }, () => {
+      health.note(ended('timed_out'), event);
+      return [health.inFlightLimit(), health.spacingMs()];
+    });
+    assert.deepEqual(seen.slice(0, 3), [
+      [25, 10],
+      [12, 20],
+      [6, 40],
+    ]);
+    assert.deepEqual(seen.at(-1), [1, 1_000]);
+  });
+
+  for (const [code, isTrouble] of [
+    [429, true],
+    [500, true],
+    [503, true],
+    [404, false],
+    [302, false],
+  ] as const) {
+    test(`a ${code} ${isTrouble ? 'is' : 'is no'} sign of overload`, () => {
+      const health = createHealth('dst_1', 50, null);
+      health.note(ended('bad_status', code), event);
+      assert.equal(health.inFlightLimit() < 50, isTrouble);
+    });
+  }
+
+  test('successes give it back', () => {
+    const health = createHealth('dst_1', 4, null);
+    for (let i = 0; i < 10; i++) health.note(ended('connect_failed'), event);
+    for (let i = 0; i < 10; i++) health.note(ended('succeeded', 200), event);
+    assert.deepEqual([health.inFlightLimit(), health.spacingMs(), health.isNeutral(2_000)], [4, 0, true]);
+  });
+
+  test('only ten failures and more, over all of the time, without a success, are failing', () => {
+    const health = createHealth('dst_1', 4, null);
+    for (let i = 0; i < 9; i++) health.note(ended('bad_status', 500), { endedAt: i * DAY_MS, heldUntil: 0 });
+    assert.equal(health.isFailingFor(5 * DAY_MS, 9 * DAY_MS), false);
+    health.note(ended('bad_status', 500), { endedAt: 9 * DAY_MS, heldUntil: 0 });
+    assert.equal(health.isFailingFor(5 * DAY_MS, 9 * DAY_MS), true);
+    assert.equal(health.isFailingFor(10 * DAY_MS, 9 * DAY_MS), false);
+    assert.equal(health.isFailingFor(0, 9 * DAY_MS), false, '0 turns it off');
+    assert.deepEqual(health.note(ended('succeeded', 200), event)?.failingSince, null);
+    assert.equal(health.isFailingFor(5 * DAY_MS, 30 * DAY_MS), false);
+  });
+
+  test('what was stored counts on after a restart', () => {
+    const stored = { destinationId: 'dst_1', failingSince: 0, failureCount: 9, heldUntil: 5_000 } as const;
+    const health = createHealth('dst_1', 4, stored);
+    assert.equal(health.heldUntil(), 5_000);
+    health.note(ended('bad_status', 500), { endedAt: 6 * DAY_MS, heldUntil: 0 });
+    assert.equal(health.isFailingFor(5 * DAY_MS, 6 * DAY_MS), true);
+  });
+
+  test('an attempt that was cancelled says nothing', () => {
+    const health = createHealth('dst_1', 4, null);
+    assert.equal(health.note(ended('cancelled'), event), null);
+    assert.equal(health.isNeutral(0), true);
+  });
+});

@@ -1,0 +1,128 @@
+// Writing results: together, decided again where another writer was first, and kept until they are stored.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { OpenDelivery } from '../../src/model/delivery.ts';
+import { resolveSchedule } from '../../src/model/retry-policy.ts';
+import { createRecorder } from '../../src/record/recorder.ts';
+import type { AttemptToRecord } from '../../src/record/recorder.ts';
+import type { RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
+import { VirtualClock } from '../sim/virtual-clock.ts';
+
+type Write = (results: ResultToRecord[]) => RecordOutcome[];
+
+const OPEN: OpenDelivery = {
+  id: 'dlv_1',
+  environment: 2,
+  eventId: 'evt_1',
+  destinationId: 'dst_1',
+  rev: 0,
+  status: 'pending',
+  dueAt: 1,
+  scheduledAt: null,
+  fallbackStatus: null,
+  schedulePosition: 0,
+  attemptCount: 0,
+};
+
+function attempt(overrides: Partial<AttemptToRecord['result']> = {}, delivery: Partial<OpenDelivery> = {}) {
+  const result = {
+    outcome: 'bad_status',
+    startedAt: 1_000,
+    durationMs: 10,
+    responseCode: 500,
+    responseHeaders: [],
+    responseBody: new Uint8Array(),
+    responseBodyTruncated: false,
+    error: 'the receiver answered 500',
+    retryAfterAt: null,
+    ...overrides,
+  };
+  return {
+    delivery: { ...OPEN, ...delivery },
+    trigger: 'schedule',
+    result,
+    schedule: resolveSchedule({ schedule_seconds: [10], jitter: 0 }),
+    health: null,
+    pauseDestination: null,
+  } as AttemptToRecord;
+}
+
+/** A recorder over a store whose every write is the next of `writes`; the last serves all that follow. */
+function recorderOver(writes: Write[]) {
+  const clock = new VirtualClock();
+  const batches: ResultToRecord[][] = [];
+  const notes: string[] = [];
+  const recorder = createRecorder({
+    store: {
+      async recordResults({ results }) {
+        batches.push(results);
+        const write = writes.length > 1 ? writes.shift()! : writes[0]!;
+        return { outcomes: write(results), paused: [] };
+      },
+    },
+    clock,
+    random: { bytes: (length) => new Uint8Array(length), fraction: () => 0 },
+    onPaused: () => notes.push('paused'),
+    onTrouble: () => notes.push('trouble'),
+    onRecovered: () => notes.push(`recovered, writing: ${recorder.isWriting()}`),
+  });
+  return { recorder, clock, batches, notes };
+}
+
+const recordAll: Write = (results) => results.map(() => ({ result: 'recorded' }));
+
+test('results that come while one batch is written go together in the next', async () => {
+  const { recorder, batches } = recorderOver([recordAll]);
+  await Promise.all(Array.from({ length: 50 }, (_, i) => recorder.record(attempt({}, { id: `dlv_${i}` }))));
+  assert.ok(batches.length <= 2, `${batches.length} batches`);
+});
+
+test('a result whose revision lost is decided again on what is there now', async () => {
+  const moved = { ...OPEN, rev: 5, schedulePosition: 1 };
+  const { recorder, batches } = recorderOver([() => [{ result: 'conflict', current: moved }], recordAll]);
+  const { decision } = await recorder.record(attempt());
+  assert.equal(batches[1]![0]!.rev, 5);
+  // One delay in the schedule, and that is used up in what is there now.
+  assert.deepEqual([decision?.status, decision?.deadReason], ['dead', 'exhausted']);
+});
+
+test('a late success changes nothing about a delivery that is finished; its history grows', async () => {
+  const { recorder, batches } = recorderOver([() => [{ result: 'conflict', current: 'finished' }], recordAll]);
+  const { decision } = await recorder.record(attempt({ outcome: 'succeeded', responseCode: 200 }));
+  assert.equal(decision, null);
+  assert.equal(batches[1]![0]!.decision, null);
+  assert.equal(batches[1]![0]!.attempt.outcome, 'succeeded');
+});
+
+test('a cancelled attempt only adds to the history', async () => {
+  const { recorder, batches } = recorderOver([recordAll]);
+  await recorder.record(attempt({ outcome: 'cancelled' }));
+  assert.equal(batches[0]![0]!.decision, null);
+});
+
+test('a result of a pruned delivery is dropped', async () => {
+  const { recorder, batches } = recorderOver([() => [{ result: 'conflict', current: 'pruned' }]]);
+  assert.deepEqual(await recorder.record(attempt()), { decision: null });
+  assert.equal(batches.length, 1);
+});
+
+test('while results cannot be stored they are kept, and written when they can be', async () => {
+  const fail: Write = () => {
+    throw new Error('no room');
+  };
+  const { recorder, clock, batches, notes } = recorderOver([fail, fail, recordAll]);
+  const recording = recorder.record(attempt());
+  await clock.run(0);
+  assert.equal(recorder.isWriting(), false);
+  await clock.run(10_000);
+  assert.equal((await recording).decision?.status, 'retrying');
+  assert.equal(batches.length, 3);
+  // Whoever is told that results are stored again may start at once.
+  assert.deepEqual(notes, ['trouble', 'trouble', 'recovered, writing: true']);
+});
+
+test('a destination that failed for too long is paused with the result that shows it', async () => {
+  const { recorder, batches } = recorderOver([recordAll]);
+  await recorder.record({ ...attempt(), pauseDestination: 'failing' });
+  assert.equal(batches[0]![0]!.decision?.pauseDestination, 'failing');
+});
