@@ -1,0 +1,80 @@
+// How many unfinished deliveries each destination has, kept exact in the writer's memory: counted once at open,
+// then moved by every writing method when its transaction has committed.
+import { PENDING, RETRYING } from './codec.ts';
+import { prepare } from './database.ts';
+import type { Database } from './database.ts';
+
+export interface Backlog {
+  /** With what the transaction under way has added so far. */
+  countOf(destination: number): number;
+  add(destination: number, environment: number, change: number): void;
+  /** Its unfinished deliveries have ended, in whatever form: they count no more. */
+  drop(destination: number): void;
+  /** After the transaction: makes its changes count, or forgets them. */
+  settle(isCommitted: boolean): void;
+  countByEnvironment(): { environment: number; count: number }[];
+}
+
+type Entry = { environment: number; count: number };
+
+// From the index alone: ten million unfinished deliveries take a second or two, their rows would take a minute.
+const COUNT_OF_STATUS = `
+  SELECT destination, count(*) AS count FROM deliveries WHERE status = ? GROUP BY destination`;
+
+const SELECT_LIVE = 'SELECT key, environment FROM destinations WHERE deleted_at IS NULL';
+
+export function loadBacklog(db: Database): Backlog {
+  const live = prepare<{ key: number; environment: number }>(db, SELECT_LIVE).all();
+  const backlog = createBacklog();
+  const environmentOf = new Map(live.map((row) => [row.key, row.environment]));
+  const countOfStatus = prepare<{ destination: number; count: number }>(db, COUNT_OF_STATUS);
+  for (const status of [PENDING, RETRYING]) {
+    for (const { destination, count } of countOfStatus.iterate(status)) {
+      const environment = environmentOf.get(destination);
+      if (environment !== undefined) backlog.add(destination, environment, count);
+    }
+  }
+  backlog.settle(true);
+  return backlog;
+}
+
+function createBacklog(): Backlog {
+  const entries = new Map<number, Entry>();
+  const added = new Map<number, Entry>();
+  const dropped = new Set<number>();
+
+  const apply = (destination: number, { environment, count }: Entry): void => {
+    const entry = entries.get(destination);
+    const total = (entry?.count ?? 0) + count;
+    if (total === 0) entries.delete(destination);
+    else if (entry === undefined) entries.set(destination, { environment, count: total });
+    else entry.count = total;
+  };
+
+  return {
+    countOf: (destination) => (entries.get(destination)?.count ?? 0) + (added.get(destination)?.count ?? 0),
+    add(destination, environment, change) {
+      const entry = added.get(destination);
+      if (entry === undefined) added.set(destination, { environment, count: change });
+      else entry.count += change;
+    },
+    drop(destination) {
+      dropped.add(destination);
+    },
+    settle(isCommitted) {
+      if (isCommitted) {
+        for (const [destination, entry] of added) apply(destination, entry);
+        for (const destination of dropped) entries.delete(destination);
+      }
+      added.clear();
+      dropped.clear();
+    },
+    countByEnvironment() {
+      const counts = new Map<number, number>();
+      for (const { environment, count } of entries.values()) {
+        counts.set(environment, (counts.get(environment) ?? 0) + count);
+      }
+      return [...counts].map(([environment, count]) => ({ environment, count }));
+    },
+  };
+}

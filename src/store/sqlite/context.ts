@@ -1,0 +1,69 @@
+// What every query file is given. A reading context belongs to any connection, a writing one to the only writer.
+import type { Clock } from '../../runtime/clock.ts';
+import type { Sealer } from '../../runtime/sealer.ts';
+import type { Backlog } from './backlog.ts';
+import { readTransaction, writeTransaction } from './database.ts';
+import type { Database } from './database.ts';
+import { createDestinationKeys } from './destination-keys.ts';
+import type { DestinationKeys } from './destination-keys.ts';
+import { createDiskReserve } from './disk-reserve.ts';
+import type { DiskReserve } from './disk-reserve.ts';
+
+export type ReadContext = {
+  db: Database;
+  sealer: Sealer;
+  destinationKeys: DestinationKeys;
+  /** One consistent state for several statements. */
+  read: <Result>(work: () => Result) => Result;
+};
+
+export type WriteContext = ReadContext & {
+  clock: Clock;
+  backlog: Backlog;
+  /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
+  backlogMax: number;
+  diskReserve: DiskReserve;
+  /** All or nothing, the backlog's counts included; durable when it returns. */
+  write: <Result>(work: () => Result) => Result;
+};
+
+export type WriteOptions = {
+  /** null: the database is in memory. */
+  dataDir: string | null;
+  diskReserveBytes: number;
+  maxBacklogPerDestination: number;
+};
+
+export function createReadContext(db: Database, sealer: Sealer): ReadContext {
+  return {
+    db,
+    sealer,
+    destinationKeys: createDestinationKeys(db),
+    read: (work) => readTransaction(db, work),
+  };
+}
+
+export function createWriteContext(
+  reading: ReadContext,
+  { clock, backlog, ...options }: { clock: Clock; backlog: Backlog } & WriteOptions,
+): WriteContext {
+  const { db } = reading;
+  const { dataDir, diskReserveBytes, maxBacklogPerDestination } = options;
+  return {
+    ...reading,
+    clock,
+    backlog,
+    backlogMax: maxBacklogPerDestination,
+    diskReserve: createDiskReserve({ db, dataDir, reserveBytes: diskReserveBytes, clock }),
+    write(work) {
+      let isCommitted = false;
+      try {
+        const result = writeTransaction(db, work);
+        isCommitted = true;
+        return result;
+      } finally {
+        backlog.settle(isCommitted);
+      }
+    },
+  };
+}

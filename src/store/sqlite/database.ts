@@ -1,0 +1,85 @@
+// One connection: how it is opened, typed statements, and the two kinds of transaction.
+import { DatabaseSync } from 'node:sqlite';
+import type { SQLInputValue } from 'node:sqlite';
+import { join } from 'node:path';
+
+export type Database = DatabaseSync;
+
+export type Parameter = SQLInputValue;
+
+/** A prepared statement whose rows the caller describes; parameters are bound in order. */
+export type Statement<Row> = {
+  run(...parameters: Parameter[]): { changes: number | bigint };
+  get(...parameters: Parameter[]): Row | undefined;
+  all(...parameters: Parameter[]): Row[];
+  iterate(...parameters: Parameter[]): IterableIterator<Row>;
+};
+
+export const PAGE_BYTES = 4_096;
+
+/** How long a connection waits for another process's write (a command beside the server) to end. */
+export const BUSY_TIMEOUT_MS = 5_000;
+const CACHE_KIB = 65_536;
+/** What the write-ahead log's file is cut back to after something (a backup) had held it open for long. */
+const WAL_FILE_BYTES_KEPT = 64 * 1024 * 1024;
+
+export function databasePath(dataDir: string): string {
+  return join(dataDir, 'postrider.db');
+}
+
+/**
+ * Opens a connection and sets what lasts only as long as it. Every commit is fsynced (`synchronous = FULL`);
+ * checkpoints are run by checkpoint.ts, never by the commit that happens to cross a mark.
+ */
+export function openDatabase(path: string, options: { readOnly?: boolean; busyTimeoutMs?: number } = {}): Database {
+  const { readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
+  const db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
+  try {
+    db.exec(`
+      PRAGMA synchronous = FULL;
+      PRAGMA wal_autocheckpoint = 0;
+      PRAGMA journal_size_limit = ${WAL_FILE_BYTES_KEPT};
+      PRAGMA cache_size = -${CACHE_KIB};
+      PRAGMA temp_store = MEMORY;
+      PRAGMA trusted_schema = OFF;
+    `);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return db;
+}
+
+/** Rows are what the SQL says; this is the one place that takes its word for it. */
+export function prepare<Row = never>(db: Database, sql: string): Statement<Row> {
+  return db.prepare(sql) as unknown as Statement<Row>;
+}
+
+/** A single value: a pragma's, or a count. */
+export function readNumber(db: Database, sql: string): number {
+  const row = db.prepare(sql).get();
+  return row === undefined ? 0 : Number(Object.values(row)[0]);
+}
+
+/** All or nothing; durable when it returns. */
+export function writeTransaction<Result>(db: Database, work: () => Result): Result {
+  return runTransaction(db, 'BEGIN IMMEDIATE', work);
+}
+
+/** Several statements that see one state. */
+export function readTransaction<Result>(db: Database, work: () => Result): Result {
+  return runTransaction(db, 'BEGIN', work);
+}
+
+function runTransaction<Result>(db: Database, begin: string, work: () => Result): Result {
+  db.exec(begin);
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // SQLite has rolled back by itself after some errors (a full disk, an I/O error).
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+// Keeps the last of the disk for results: what would only add work is refused before the disk is really full.
+import { statfsSync } from 'node:fs';
+import type { Clock } from '../../runtime/clock.ts';
+import { StoreError } from '../store.ts';
+import { PAGE_BYTES, readNumber } from './database.ts';
+import type { Database } from './database.ts';
+
+export interface DiskReserve {
+  /** Throws `disk_full` when less than the reserve is free. Looks at the disk at most every 100 ms. */
+  assertRoom(): void;
+  /** Room on the disk and in the file's own free pages; null for a database in memory. */
+  freeBytes(): number | null;
+  /** Whether a write that failed may have failed for want of room. */
+  isDiskFull(): boolean;
+}
+
+const LOOK_INTERVAL_MS = 100;
+/** With less than this free an I/O error is put down to the full disk. */
+const FULL_BELOW_BYTES = 1024 * 1024;
+
+export function createDiskReserve(options: {
+  db: Database;
+  /** null: the database is in memory and never full. */
+  dataDir: string | null;
+  reserveBytes: number;
+  clock: Clock;
+}): DiskReserve {
+  const { db, dataDir, reserveBytes, clock } = options;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let hasRoom = true;
+
+  const diskBytes = (): number => {
+    if (dataDir === null) return Number.POSITIVE_INFINITY;
+    const { bavail, bsize } = statfsSync(dataDir);
+    return bavail * bsize;
+  };
+  const reusableBytes = (): number => readNumber(db, 'PRAGMA freelist_count') * PAGE_BYTES;
+
+  return {
+    assertRoom() {
+      if (clock.monotonic() - lookedAt >= LOOK_INTERVAL_MS) {
+        lookedAt = clock.monotonic();
+        const free = diskBytes();
+        hasRoom = free >= reserveBytes || free + reusableBytes() >= reserveBytes;
+      }
+      if (!hasRoom) throw new StoreError('disk_full', fullMessage(dataDir, reserveBytes));
+    },
+    freeBytes: () => (dataDir === null ? null : diskBytes() + reusableBytes()),
+    isDiskFull: () => diskBytes() < FULL_BELOW_BYTES,
+  };
+}
+
+function fullMessage(dataDir: string | null, reserveBytes: number): string {
+  const reserve = `${Math.ceil(reserveBytes / 2 ** 20)} MiB`;
+  return `less than ${reserve} are free for ${dataDir ?? 'memory'}: free some space; accepting resumes by itself`;
+}

@@ -1,0 +1,37 @@
+// The embedded store in the calling thread, for tests and simulation: the same methods on one connection, each run
+// to its end before its promise is returned.
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import type { Store } from '../store.ts';
+import { checkpointPassively } from './checkpoint.ts';
+import { createWriter } from './connection.ts';
+import type { WriteOptions } from './context.ts';
+import { READING, WRITING } from './methods.ts';
+import type { MethodName } from './methods.ts';
+import { openPrepared } from './prepare-database.ts';
+
+export type InThreadOptions = WriteOptions & {
+  /** A file, or `:memory:`. */
+  path: string;
+  masterKey: Uint8Array;
+  clock: Clock;
+  random: Random;
+};
+
+export function openInThreadStore(options: InThreadOptions): Store {
+  const db = openPrepared(options.path, createSealer(options.masterKey, options.random));
+  const connection = createWriter({
+    ...options,
+    db,
+    passive: { start: () => checkpointPassively(db), isRunning: () => false, wait: () => {} },
+  });
+  const run = async (name: MethodName, parameters: unknown[]): Promise<unknown> => {
+    const result = connection.run(name, parameters);
+    connection.afterRun();
+    return result;
+  };
+  const names: MethodName[] = [...READING, ...WRITING];
+  const methods = names.map((name) => [name, (...parameters: unknown[]) => run(name, parameters)]);
+  return { ...Object.fromEntries(methods), close: async () => connection.close() } as Store;
+}

@@ -1,0 +1,113 @@
+// The store's methods on one connection, in the calling thread: the same object runs in the store's threads, in
+// commands beside a server, in tests and in the simulation.
+import type { Store } from '../store.ts';
+import type { ReadContext, WriteContext } from './context.ts';
+import { createAcceptWrites } from './queries/accept.ts';
+import { createApiKeyReads, createApiKeyWrites } from './queries/api-keys.ts';
+import { createChangeReads } from './queries/changes.ts';
+import { createDestinationReads, createDestinationWrites } from './queries/destinations.ts';
+import { createEndDeleted } from './queries/end-deleted.ts';
+import { createEnvironmentReads } from './queries/environments.ts';
+import { createErase } from './queries/erase.ts';
+import { createEventReads } from './queries/events.ts';
+import { createFindWorkReads } from './queries/find-work.ts';
+import { createHealthReads } from './queries/health.ts';
+import { createDeliveryLists } from './queries/list-deliveries.ts';
+import { createPrune } from './queries/prune.ts';
+import { createDeliveryReads } from './queries/read-delivery.ts';
+import { createRecordWrites } from './queries/record.ts';
+import { createReplayWrites } from './queries/replay.ts';
+import { createSendAgainWrites } from './queries/send-again.ts';
+import { createSigningKeyWrites } from './queries/signing-keys.ts';
+import { createStats } from './queries/stats.ts';
+import { createSubscriptionReads, createSubscriptionWrites } from './queries/subscriptions.ts';
+
+type Synchronous<T> = {
+  [Name in keyof T]: T[Name] extends (...parameters: infer Parameters) => Promise<infer Result>
+    ? (...parameters: Parameters) => Result
+    : never;
+};
+
+export type Methods = Synchronous<Omit<Store, 'close'>>;
+export type MethodName = keyof Methods;
+
+/** What the reading connection answers; everything else is the writer's. */
+export const READING = [
+  'readEnvironments',
+  'readChanges',
+  'readApiKeys',
+  'listApiKeys',
+  'readDestination',
+  'listDestinations',
+  'readSubscription',
+  'listSubscriptions',
+  'readEvent',
+  'readScheduledDeliveries',
+  'listEvents',
+  'sweep',
+  'refill',
+  'readPayloads',
+  'readHealth',
+  'listDeliveries',
+  'readDelivery',
+] as const satisfies MethodName[];
+
+type ReadingName = (typeof READING)[number];
+
+export type ReadMethods = Pick<Methods, ReadingName>;
+export type WriteMethods = Omit<Methods, ReadingName>;
+
+/** `readStats` counts in the writer's memory. */
+export const WRITING = [
+  'createApiKey',
+  'revokeApiKey',
+  'touchApiKeys',
+  'createDestination',
+  'updateDestination',
+  'deleteDestination',
+  'rotateSigningKey',
+  'endSigningKey',
+  'createSubscription',
+  'deleteSubscription',
+  'acceptEvents',
+  'replayEvent',
+  'recordResults',
+  'retryDelivery',
+  'replayDead',
+  'eraseBodies',
+  'pruneRows',
+  'endDeletedDeliveries',
+  'readStats',
+] as const satisfies (keyof WriteMethods)[];
+
+export function createReadMethods(context: ReadContext): ReadMethods {
+  return {
+    ...createEnvironmentReads(context),
+    ...createChangeReads(context),
+    ...createApiKeyReads(context),
+    ...createDestinationReads(context),
+    ...createSubscriptionReads(context),
+    ...createEventReads(context),
+    ...createFindWorkReads(context),
+    ...createHealthReads(context),
+    ...createDeliveryLists(context),
+    ...createDeliveryReads(context),
+  };
+}
+
+export function createWriteMethods(context: WriteContext): WriteMethods {
+  return {
+    ...createApiKeyWrites(context),
+    ...createDestinationWrites(context),
+    ...createSigningKeyWrites(context),
+    ...createSubscriptionWrites(context),
+    ...createAcceptWrites(context),
+    ...createReplayWrites(context),
+    ...createRecordWrites(context),
+    ...createSendAgainWrites(context),
+    ...createErase(context),
+    ...createPrune(context),
+    ...createEndDeleted(context),
+    ...createStats(context),
+  };
+}

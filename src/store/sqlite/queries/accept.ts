@@ -1,0 +1,67 @@
+// Accepting: the version of the configuration, the idempotency key, then the event, its body and its deliveries.
+import { formatId, idBytes } from '../../../model/id.ts';
+import type { AcceptResult, NewEvent } from '../../store.ts';
+import type { WriteContext } from '../context.ts';
+import { prepare } from '../database.ts';
+import { createEnvironmentCounters } from './environments.ts';
+import { createDeliveryInserter } from './insert-deliveries.ts';
+
+// A key whose window has ended is taken over; one that still holds leaves no row changed.
+const CLAIM_KEY = `
+  INSERT INTO idempotency (environment, key, event_id, fingerprint, expires_at)
+  VALUES (?1, ?2, ?3, ?4, ?5)
+  ON CONFLICT (environment, key) DO UPDATE
+  SET event_id = excluded.event_id, fingerprint = excluded.fingerprint, expires_at = excluded.expires_at
+  WHERE idempotency.expires_at <= ?6`;
+
+const SELECT_HOLDER = 'SELECT event_id, fingerprint FROM idempotency WHERE environment = ? AND key = ?';
+
+const INSERT_EVENT = 'INSERT INTO events (environment, id, type, idempotency_key, occurred_at) VALUES (?, ?, ?, ?, ?)';
+
+const INSERT_BODY = 'INSERT INTO event_bodies (event_id, environment, body) VALUES (?, ?, ?)';
+
+export function createAcceptWrites(context: WriteContext) {
+  const { db, write, diskReserve } = context;
+  const environments = createEnvironmentCounters(db);
+  const insertDeliveries = createDeliveryInserter(context);
+  const claimKey = prepare(db, CLAIM_KEY);
+  const selectHolder = prepare<{ event_id: Uint8Array; fingerprint: Uint8Array }>(db, SELECT_HOLDER);
+  const insertEvent = prepare(db, INSERT_EVENT);
+  const insertBody = prepare(db, INSERT_BODY);
+
+  /** The event that holds this one's key already; null: the key is this event's now, or it has none. */
+  const findHolder = (event: NewEvent, id: Uint8Array): AcceptResult | null => {
+    const { environment, idempotencyKey: key, idempotency, createdAt } = event;
+    if (key === null || idempotency === null) return null;
+    const { fingerprint, expiresAt } = idempotency;
+    if (claimKey.run(environment, key, id, fingerprint, expiresAt, createdAt).changes !== 0) return null;
+    const holder = selectHolder.get(environment, key)!;
+    return { result: 'duplicate', eventId: formatId('evt', holder.event_id), fingerprint: holder.fingerprint };
+  };
+
+  const acceptOne = (event: NewEvent): AcceptResult => {
+    const { environment, type, idempotencyKey, occurredAt, body, deliveries } = event;
+    const id = idBytes(event.id);
+    const duplicate = findHolder(event, id);
+    if (duplicate !== null) return duplicate;
+    insertEvent.run(environment, id, type, idempotencyKey, occurredAt);
+    insertBody.run(id, environment, body);
+    const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'event', deliveries });
+    return { result: 'accepted', backlogFull };
+  };
+
+  return {
+    acceptEvents(events: NewEvent[]): AcceptResult[] {
+      diskReserve.assertRoom();
+      return write(() => {
+        const versions = new Map<number, number>();
+        for (const { environment } of events) {
+          if (!versions.has(environment)) versions.set(environment, environments.configVersion(environment));
+        }
+        return events.map((event) =>
+          event.configVersion < versions.get(event.environment)! ? { result: 'stale' } : acceptOne(event),
+        );
+      });
+    },
+  };
+}

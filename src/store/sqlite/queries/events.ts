@@ -1,0 +1,163 @@
+// Events as operators read them: one with its body and deliveries, and lists by type, newest first.
+import type { Event, ScheduledDelivery } from '../../../model/event.ts';
+import { formatId, idBytes, idTime } from '../../../model/id.ts';
+import type { EventId } from '../../../model/id.ts';
+import type { EventWithBody, Page, PageRequest, TimeRange, TypeSelection } from '../../store.ts';
+import { deliveryStatusCode, originCode } from '../codec.ts';
+import type { ReadContext } from '../context.ts';
+import { prepare } from '../database.ts';
+import { effectiveStatus } from './delivery-rows.ts';
+import { ROWS_SCANNED_MAX, idRange } from './list-deliveries.ts';
+
+type EventRow = {
+  environment: number;
+  id: Uint8Array;
+  type: string;
+  idempotency_key: string | null;
+  occurred_at: number;
+};
+
+type ScheduledRow = {
+  id: Uint8Array;
+  destination_id: Uint8Array;
+  subscription_id: Uint8Array;
+  status: number;
+  deleted_at: number | null;
+};
+
+type ListRequest = { environment: number; type: TypeSelection | null } & TimeRange & PageRequest<EventId>;
+type EventPage = Page<Event, EventId>;
+type IdRange = [low: Uint8Array, high: Uint8Array];
+
+const DELIVERIES_SHOWN_MAX = 10_000;
+/** A pattern that selects no more types than this is the merge of their lists; else rows are walked and filtered. */
+const TYPES_MERGED_MAX = 32;
+/** How many types are looked at to find that out (`a.*` looks past the types further below `a`). */
+const TYPES_PROBED_MAX = 200;
+
+const COLUMNS = 'environment, id, type, idempotency_key, occurred_at';
+
+const SELECT_ONE = `SELECT ${COLUMNS} FROM events WHERE environment = ? AND id = ?`;
+
+const SELECT_ALL = `
+  SELECT ${COLUMNS} FROM events WHERE environment = ? AND id >= ? AND id < ? ORDER BY id DESC`;
+
+const SELECT_OF_TYPE = `
+  SELECT id FROM events WHERE environment = ? AND type = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?`;
+
+const SELECT_NEXT_TYPE = `
+  SELECT type FROM events WHERE environment = ? AND type > ? AND type < ? ORDER BY type LIMIT 1`;
+
+const SELECT_SCHEDULED = `
+  SELECT d.id, t.id AS destination_id, d.subscription_id, d.status, t.deleted_at
+  FROM deliveries d JOIN destinations t ON t.key = d.destination`;
+
+// Ids are made in the order of the list that accept was given, so they order the answer as it was.
+const SELECT_FIRST_SCHEDULED = `
+  ${SELECT_SCHEDULED}
+  WHERE d.event_id = ? AND d.environment = ? AND d.origin = ${originCode.numberOf('event')} ORDER BY d.id`;
+
+const SELECT_NEWEST_SCHEDULED = `
+  ${SELECT_SCHEDULED}
+  WHERE d.event_id = ? AND d.environment = ? ORDER BY d.id DESC LIMIT ${DELIVERIES_SHOWN_MAX}`;
+
+export function createEventReads({ db, read }: ReadContext) {
+  const selectOne = prepare<EventRow>(db, SELECT_ONE);
+  const selectBody = prepare<{ body: Uint8Array }>(db, 'SELECT body FROM event_bodies WHERE event_id = ?');
+  const selectFirst = prepare<ScheduledRow>(db, SELECT_FIRST_SCHEDULED);
+  const selectNewest = prepare<ScheduledRow>(db, SELECT_NEWEST_SCHEDULED);
+
+  return {
+    readEvent: ({ environment, id }: { environment: number; id: EventId }): EventWithBody | null =>
+      read(() => {
+        const row = selectOne.get(environment, idBytes(id));
+        if (row === undefined) return null;
+        const deliveries = selectNewest.all(idBytes(id), environment).map(toScheduled).reverse();
+        return { event: toEvent(row), body: selectBody.get(idBytes(id))?.body ?? null, deliveries };
+      }),
+
+    readScheduledDeliveries: (request: { environment: number; eventId: EventId }): ScheduledDelivery[] =>
+      read(() => selectFirst.all(idBytes(request.eventId), request.environment).map(toScheduled)),
+
+    listEvents: createEventList({ db, read }),
+  };
+}
+
+function createEventList({ db, read }: Pick<ReadContext, 'db' | 'read'>): (request: ListRequest) => EventPage {
+  const selectOne = prepare<EventRow>(db, SELECT_ONE);
+  const selectAll = prepare<EventRow>(db, SELECT_ALL);
+  const selectOfType = prepare<{ id: Uint8Array }>(db, SELECT_OF_TYPE);
+  const selectNextType = prepare<{ type: string }>(db, SELECT_NEXT_TYPE);
+
+  /** The types that exist of a selection; null: too many to merge. */
+  const findTypes = (environment: number, selection: TypeSelection): string[] | null => {
+    if ('exact' in selection) return [selection.exact];
+    const types: string[] = [];
+    let type = `${selection.prefix}.`;
+    // '/' is the character after '.'.
+    const end = `${selection.prefix}/`;
+    for (let probes = 0; probes < TYPES_PROBED_MAX; probes++) {
+      const row = selectNextType.get(environment, type, end);
+      if (row === undefined) return types;
+      type = row.type;
+      if (selects(selection, type) && types.push(type) > TYPES_MERGED_MAX) return null;
+    }
+    return null;
+  };
+
+  const mergeTypes = (request: ListRequest, types: string[], [low, high]: IdRange): EventPage => {
+    const { environment, limit } = request;
+    const ids = types.flatMap((type) => selectOfType.all(environment, type, low, high, limit + 1));
+    ids.sort((a, b) => Buffer.compare(b.id, a.id));
+    const rows = ids.slice(0, limit).map(({ id }) => toEvent(selectOne.get(environment, id)!));
+    return { rows, next: ids.length > limit ? rows.at(-1)!.id : null };
+  };
+
+  const walk = (request: ListRequest, [low, high]: IdRange): EventPage => {
+    const rows: Event[] = [];
+    let scanned = 0;
+    let last: Uint8Array | null = null;
+    for (const row of selectAll.iterate(request.environment, low, high)) {
+      const isFull = rows.length === request.limit || scanned === ROWS_SCANNED_MAX;
+      if (isFull) return { rows, next: formatId('evt', last!) };
+      scanned++;
+      last = row.id;
+      if (request.type === null || selects(request.type, row.type)) rows.push(toEvent(row));
+    }
+    return { rows, next: null };
+  };
+
+  return (request) =>
+    read(() => {
+      const range = idRange(request, request.before === null ? null : idBytes(request.before));
+      const types = request.type === null ? null : findTypes(request.environment, request.type);
+      return types === null ? walk(request, range) : mergeTypes(request, types, range);
+    });
+}
+
+function selects(selection: TypeSelection, type: string): boolean {
+  if ('exact' in selection) return type === selection.exact;
+  const isBelow = type.startsWith(`${selection.prefix}.`);
+  return isBelow && (selection.depth === 'any' || !type.includes('.', selection.prefix.length + 1));
+}
+
+function toEvent(row: EventRow): Event {
+  const id = formatId('evt', row.id);
+  return {
+    id,
+    environment: row.environment,
+    type: row.type,
+    idempotencyKey: row.idempotency_key,
+    occurredAt: row.occurred_at,
+    createdAt: idTime(id),
+  };
+}
+
+function toScheduled(row: ScheduledRow): ScheduledDelivery {
+  return {
+    id: formatId('dlv', row.id),
+    destinationId: formatId('dst', row.destination_id),
+    subscriptionId: formatId('sub', row.subscription_id),
+    status: deliveryStatusCode.nameOf(effectiveStatus(row)),
+  };
+}

@@ -1,0 +1,311 @@
+// What the service asks of a store: intentions, never SQL, never a transaction handle. Every method is one
+// transaction (or one consistent read). Two adapters implement it, and one conformance suite holds both to it.
+//
+// Durable means: when a writing method's promise resolves, its transaction is committed and fsynced.
+import type { ApiKey, Mode } from '../model/api-key.ts';
+import type { Attempt } from '../model/attempt.ts';
+import type { DeadReason, Delivery, DeliveryStatus, DeliveryWithAttempts, OpenDelivery } from '../model/delivery.ts';
+import type {
+  Destination,
+  DestinationChange,
+  DestinationHealth,
+  DestinationStatus,
+  DestinationWithKeys,
+  PausedReason,
+  SigningKey,
+} from '../model/destination.ts';
+import type { Event, ScheduledDelivery } from '../model/event.ts';
+import type { ApiKeyId, DeliveryId, DestinationId, EventId, SigningKeyId, SubscriptionId } from '../model/id.ts';
+import type { Subscription } from '../model/subscription.ts';
+
+export interface Store extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, MaintenanceStore {
+  /** Resolves when everything under way is committed and all handles are closed. */
+  close(): Promise<void>;
+}
+
+// ── Configuration: keys, destinations, subscriptions ─────────────────────────────────────────────────────
+
+export interface ConfigurationStore {
+  readEnvironments(): Promise<EnvironmentVersions[]>;
+  /**
+   * What changed in `(after, version]`, at least one version and about `limit` rows at most; call again with the
+   * returned `version` until it equals `currentVersion`. A deleted destination takes its subscriptions with it,
+   * which are not listed one by one.
+   */
+  readChanges(request: { environment: number; after: number; limit: number }): Promise<ConfigurationChanges>;
+
+  /** Keys that are not revoked, of every environment: what authentication holds in memory. */
+  readApiKeys(): Promise<ApiKey[]>;
+  listApiKeys(request: { environments: number[] } & PageRequest<ApiKeyId>): Promise<Page<ApiKey, ApiKeyId>>;
+  createApiKey(key: ApiKey): Promise<void>;
+  /** False: there is none of that id in these environments. */
+  revokeApiKey(request: { environments: number[]; id: ApiKeyId }): Promise<boolean>;
+  touchApiKeys(uses: { id: ApiKeyId; lastUsedAt: number }[]): Promise<void>;
+
+  createDestination(destination: DestinationWithKeys, limits: { max: number }): Promise<'created' | 'over_limit'>;
+  readDestination(request: { environment: number; id: DestinationId }): Promise<DestinationWithKeys | null>;
+  listDestinations(
+    request: { environment: number; status: DestinationStatus | null } & PageRequest<DestinationId>,
+  ): Promise<Page<Destination, DestinationId>>;
+  /**
+   * A header value of null keeps what is stored under that name (in any case). Pausing sets the reason `manual`;
+   * activating clears the reason and the destination's failure count.
+   */
+  updateDestination(request: {
+    environment: number;
+    id: DestinationId;
+    change: Omit<DestinationChange, 'headers'> & { headers?: Record<string, string | null> };
+    now: number;
+  }): Promise<Destination | null>;
+  /** Leaves a tombstone: unfinished deliveries read as dead at once, their rows follow in `endDeletedDeliveries`. */
+  deleteDestination(request: { environment: number; id: DestinationId; now: number }): Promise<boolean>;
+
+  rotateSigningKey(request: {
+    environment: number;
+    id: DestinationId;
+    key: SigningKey;
+    previousExpiresAt: number;
+    now: number;
+  }): Promise<{ result: 'rotated' } | { result: 'in_progress'; until: number } | { result: 'not_found' }>;
+  endSigningKey(request: {
+    environment: number;
+    id: DestinationId;
+    keyId: SigningKeyId;
+    now: number;
+  }): Promise<'ended' | 'newest' | 'key_not_found' | 'not_found'>;
+
+  /** `identity` tells identical subscriptions of one destination: an equal one that exists is returned instead. */
+  createSubscription(
+    request: { subscription: Subscription; identity: Uint8Array },
+    limits: { perDestinationMax: number; perEnvironmentMax: number },
+  ): Promise<
+    | { result: 'created' | 'exists'; subscription: Subscription }
+    | { result: 'destination_not_found' | 'over_destination_limit' | 'over_environment_limit' }
+  >;
+  readSubscription(request: { environment: number; id: SubscriptionId }): Promise<Subscription | null>;
+  listSubscriptions(
+    request: { environment: number; destinationId: DestinationId | null } & PageRequest<SubscriptionId>,
+  ): Promise<Page<Subscription, SubscriptionId>>;
+  deleteSubscription(request: { environment: number; id: SubscriptionId }): Promise<boolean>;
+}
+
+/** Raised in the transaction of every change to the environment's configuration, or to its keys. */
+export type EnvironmentVersions = {
+  environment: number;
+  account: string;
+  mode: Mode;
+  configVersion: number;
+  authVersion: number;
+};
+
+export type ConfigurationChanges = {
+  version: number;
+  currentVersion: number;
+  destinations: DestinationWithKeys[];
+  deletedDestinations: DestinationId[];
+  subscriptions: Subscription[];
+  deletedSubscriptions: SubscriptionId[];
+};
+
+/** Newest first: rows whose id is below `before` (null: from the newest). */
+export type PageRequest<Id> = { before: Id | null; limit: number };
+
+/** `next` is where the following page starts (its `before`); null: this was the last. A page may be short. */
+export type Page<Row, Id> = { rows: Row[]; next: Id | null };
+
+// ── Events: accept, replay, read ─────────────────────────────────────────────────────────────────────────
+
+export interface EventStore {
+  /**
+   * One transaction for all. Events are independent: one that is stale or a duplicate leaves the others alone.
+   * Of equal idempotency keys in one batch the first wins.
+   */
+  acceptEvents(events: NewEvent[]): Promise<AcceptResult[]>;
+  replayEvent(request: {
+    environment: number;
+    eventId: EventId;
+    configVersion: number;
+    deliveries: NewDelivery[];
+    now: number;
+    /** Events accepted before this have no body any more. */
+    bodyCutoff: number;
+  }): Promise<{ result: 'replayed'; backlogFull: DeliveryId[] } | { result: 'stale' | 'not_found' | 'too_old' }>;
+  readEvent(request: { environment: number; id: EventId }): Promise<EventWithBody | null>;
+  /** What the first answer to the event's POST listed, in that order, with statuses as they are now. */
+  readScheduledDeliveries(request: { environment: number; eventId: EventId }): Promise<ScheduledDelivery[]>;
+  listEvents(
+    request: { environment: number; type: TypeSelection | null } & TimeRange & PageRequest<EventId>,
+  ): Promise<Page<Event, EventId>>;
+}
+
+export type NewEvent = Event & {
+  body: Uint8Array;
+  /** The version of the configuration that `deliveries` was matched against. */
+  configVersion: number;
+  idempotency: { fingerprint: Uint8Array; expiresAt: number } | null;
+  deliveries: NewDelivery[];
+};
+
+export type NewDelivery = { id: DeliveryId; destinationId: DestinationId; subscriptionId: SubscriptionId };
+
+export type AcceptResult =
+  /** `backlogFull`: deliveries that were born dead because their destination has too many unfinished ones. */
+  | { result: 'accepted'; backlogFull: DeliveryId[] }
+  /** The configuration changed since the match: nothing was stored; match again. */
+  | { result: 'stale' }
+  /** The key is taken, by this event; nothing was stored. */
+  | { result: 'duplicate'; eventId: EventId; fingerprint: Uint8Array };
+
+/** `body` is null once erased. `deliveries`: the newest 10,000, oldest first. */
+export type EventWithBody = { event: Event; body: Uint8Array | null; deliveries: ScheduledDelivery[] };
+
+/** `exact`: one type. `prefix` with `depth` 'one' or 'any': types one, or one and more, segments below it. */
+export type TypeSelection = { exact: string } | { prefix: string; depth: 'one' | 'any' };
+
+/** By creation, Unix ms: `since` inclusive, `until` exclusive. */
+export type TimeRange = { since: number | null; until: number | null };
+
+// ── Dispatch: find work, send it, record what came of it ─────────────────────────────────────────────────
+
+export interface DispatchStore {
+  /**
+   * The destinations that have unfinished deliveries, each with the earliest due time, in the order of a key of
+   * the adapter's: pass `next` on as `after` until it is null. Skips over each destination's backlog.
+   */
+  sweep(request: { after: string | null; limit: number }): Promise<SweepPage>;
+  /** For each destination its first unfinished deliveries in `(dueAt, id)` order, less those in `exclude`. */
+  refill(requests: RefillRequest[]): Promise<Refill[]>;
+  /** What is sent, for events whose body is still there; missing ones are left out. */
+  readPayloads(eventIds: EventId[]): Promise<EventPayload[]>;
+  readHealth(): Promise<DestinationHealth[]>;
+  /** One transaction for all results, the health of their destinations and the pauses that follow. */
+  recordResults(request: {
+    results: ResultToRecord[];
+    health: DestinationHealth[];
+    now: number;
+  }): Promise<{ outcomes: RecordOutcome[]; paused: DestinationId[] }>;
+}
+
+export type SweepPage = { destinations: { destinationId: DestinationId; dueAt: number }[]; next: string | null };
+
+export type RefillRequest = {
+  destinationId: DestinationId;
+  /** Only what is due by then is returned. */
+  dueBy: number;
+  limit: number;
+  /** In memory already. */
+  exclude: DeliveryId[];
+};
+
+export type Refill = {
+  destinationId: DestinationId;
+  deliveries: OpenDelivery[];
+  /** When the first delivery is due that is neither excluded nor returned; null: there is none. */
+  nextDueAt: number | null;
+};
+
+export type EventPayload = { id: EventId; type: string; occurredAt: number; body: Uint8Array };
+
+export type ResultToRecord = {
+  id: DeliveryId;
+  /** The revision that `decision` was made on. */
+  rev: number;
+  /** Numbered by the store: one more than the attempts recorded so far. */
+  attempt: Omit<Attempt, 'attempt'>;
+  /** null: the delivery is finished; only its history grows, whatever its revision. */
+  decision: Decision | null;
+};
+
+/** What an attempt's result makes of its delivery. Raises `rev` when written. */
+export type Decision = {
+  status: DeliveryStatus;
+  /** null with status `dead`: keeps the stored reason (a forced attempt of a dead delivery failed). */
+  deadReason: DeadReason | null;
+  /** Unix ms of the next attempt; null when finished. */
+  dueAt: number | null;
+  schedulePosition: number;
+  /** null: keeps what is stored (a delivery that was finished before a forced attempt failed). */
+  completedAt: number | null;
+  /** Pauses the destination in the same transaction, if it is active. */
+  pauseDestination: PausedReason | null;
+};
+
+export type RecordOutcome =
+  | { result: 'recorded' }
+  /** Another writer was first: nothing of this result was stored. Decide again on what is there now. */
+  | { result: 'conflict'; current: OpenDelivery | 'finished' | 'pruned' };
+
+// ── History: what operators look at, and the two ways to send again ──────────────────────────────────────
+
+export interface HistoryStore {
+  listDeliveries(
+    request: { environment: number; filter: DeliveryFilter } & PageRequest<DeliveryId>,
+  ): Promise<Page<Delivery, DeliveryId>>;
+  readDelivery(request: { environment: number; id: DeliveryId }): Promise<DeliveryWithAttempts | null>;
+  /**
+   * Forces one attempt: `retrying`, due at once, what it was kept as the fallback. A delivery that is forced
+   * already stays as it is (`open: null`).
+   */
+  retryDelivery(request: SendAgainRequest): Promise<SendAgainResult>;
+  /** A dead delivery becomes pending with a fresh schedule; one that is not dead: `not_found`. */
+  replayDead(request: SendAgainRequest): Promise<SendAgainResult>;
+}
+
+export type DeliveryFilter = {
+  eventId: EventId | null;
+  destinationId: DestinationId | null;
+  status: DeliveryStatus | null;
+} & TimeRange;
+
+export type SendAgainRequest = { environment: number; id: DeliveryId; now: number; bodyCutoff: number };
+
+export type SendAgainResult =
+  | { result: 'scheduled'; delivery: Delivery; open: OpenDelivery | null }
+  | { result: 'not_found' | 'too_old' | 'destination_deleted' };
+
+// ── Maintenance: small steps, each within a time budget, until `more` is false ───────────────────────────
+
+export interface MaintenanceStore {
+  /** Ends unfinished deliveries of events accepted before the cutoff (`expired`) and erases the events' bodies. */
+  eraseBodies(request: { cutoff: number; now: number; budgetMs: number }): Promise<StepReport>;
+  /** Removes events accepted before the cutoff with their deliveries and attempts; expired idempotency keys too. */
+  pruneRows(request: { cutoff: number; now: number; budgetMs: number }): Promise<StepReport>;
+  /** Writes `dead`/`destination_deleted` into unfinished deliveries whose destination is gone. */
+  endDeletedDeliveries(request: { now: number; budgetMs: number }): Promise<StepReport>;
+  readStats(): Promise<StoreStats>;
+}
+
+export type StepReport = { changed: number; more: boolean };
+
+export type StoreStats = {
+  /** Deliveries that are pending or retrying, by environment. */
+  unfinished: { environment: number; count: number }[];
+  /** What the data take on disk, and the room left for more. Null where the adapter cannot know. */
+  storedBytes: number | null;
+  freeBytes: number | null;
+};
+
+// ── Errors ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export type StoreErrorCode =
+  /** No room for new events (results still have their reserve), or none at all. Passes when there is room. */
+  | 'disk_full'
+  /** The store cannot be reached or written just now. Passes by itself, or the process must be restarted. */
+  | 'unavailable'
+  /** Another server runs on the same data. */
+  | 'in_use'
+  | 'newer_schema'
+  | 'corrupt'
+  | 'wrong_master_key'
+  | 'unwritable';
+
+/** An operating error, for the operator; `message` says what to do. */
+export class StoreError extends Error {
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StoreError';
+    this.code = code;
+  }
+}

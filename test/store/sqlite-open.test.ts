@@ -1,0 +1,222 @@
+// Opening the embedded store: what is refused, that a refusal changes nothing and says what to do, and that a start
+// that was cut off is gone on with.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { loadMasterKey } from '../../src/store/sqlite/master-key.ts';
+import { openStore } from '../../src/store/open.ts';
+import { databasePath, openDatabase, readNumber } from '../../src/store/sqlite/database.ts';
+import { openSqliteTool } from '../../src/store/sqlite/tool-store.ts';
+import { StoreError } from '../../src/store/store.ts';
+import type { StoreErrorCode } from '../../src/store/store.ts';
+import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
+import { LIVE, Scene } from './scene.ts';
+
+/** A data directory that a server has used and left. */
+async function makeUsed(t: TestContext): Promise<{ dataDir: string; path: string; scene: Scene }> {
+  const dataDir = makeDataDir(t);
+  const scene = new Scene(await openServer(t, dataDir));
+  const destination = await scene.createDestination();
+  for (let i = 0; i < 50; i++) await scene.accept([destination]);
+  await scene.store.close();
+  return { dataDir, path: databasePath(dataDir), scene };
+}
+
+function refuses(code: StoreErrorCode, ...says: string[]) {
+  return (error: unknown): boolean => {
+    assert.ok(error instanceof StoreError, `not a StoreError: ${error}`);
+    assert.equal(error.code, code);
+    for (const part of says) assert.ok(error.message.includes(part), `'${part}' in: ${error.message}`);
+    return true;
+  };
+}
+
+function edit(path: string, sql: string): void {
+  const db = openDatabase(path);
+  db.exec(sql);
+  db.close();
+}
+
+describe('opening', () => {
+  it('finds everything again that was stored before', async (t) => {
+    const { dataDir } = await makeUsed(t);
+    const scene = new Scene(await openServer(t, dataDir));
+    assert.equal(await scene.unfinishedCount(), 50);
+    assert.equal((await scene.list()).rows.length, 50);
+  });
+
+  it('refuses a second server on the same directory, naming it and the process, at once', async (t) => {
+    const dataDir = makeDataDir(t);
+    const first = await openServer(t, dataDir);
+    await assert.rejects(openServer(t, dataDir), refuses('in_use', dataDir, `${process.pid}`));
+    await first.close();
+    await openServer(t, dataDir);
+  });
+
+  it('refuses a database of a newer program, and leaves it as it was', async (t) => {
+    const { dataDir, path } = await makeUsed(t);
+    edit(path, 'PRAGMA user_version = 99');
+    const before = readFileSync(path);
+    await assert.rejects(openServer(t, dataDir), refuses('newer_schema', path, '99'));
+    assert.deepEqual(readFileSync(path), before);
+  });
+
+  it('refuses another master key before anything is changed', async (t) => {
+    const { dataDir, path } = await makeUsed(t);
+    edit(path, 'PRAGMA user_version = 0; DROP TABLE attempts; PRAGMA user_version = 1');
+    const before = readFileSync(path);
+    const masterKey = new Uint8Array(32).fill(8);
+    await assert.rejects(openServer(t, dataDir, { masterKey }), refuses('wrong_master_key', 'master.key'));
+    assert.deepEqual(readFileSync(path), before);
+  });
+
+  it('refuses a file that is no database, a damaged one, and somebody else’s', async (t) => {
+    const garbage = makeDataDir(t);
+    writeFileSync(databasePath(garbage), 'not a database '.repeat(1_000));
+    await assert.rejects(openServer(t, garbage), refuses('corrupt', databasePath(garbage), 'backup'));
+
+    const truncated = await makeUsed(t);
+    truncateSync(truncated.path, statSync(truncated.path).size - 3 * 4_096);
+    await assert.rejects(openServer(t, truncated.dataDir), refuses('corrupt', truncated.path));
+
+    const foreign = makeDataDir(t);
+    edit(databasePath(foreign), 'CREATE TABLE cats (name TEXT)');
+    await assert.rejects(openServer(t, foreign), refuses('corrupt', databasePath(foreign)));
+  });
+
+  it('refuses a directory that cannot be made or written', async (t) => {
+    const file = join(makeDataDir(t), 'file');
+    writeFileSync(file, '');
+    for (const dataDir of [join(file, 'data'), '/proc/postrider']) {
+      await assert.rejects(openServer(t, dataDir), refuses('unwritable', dataDir, 'DATA_DIR'));
+    }
+  });
+
+  it('goes on where a first start was cut off, however early', async (t) => {
+    const empty = makeDataDir(t);
+    writeFileSync(databasePath(empty), '');
+    await openServer(t, empty);
+
+    const withoutKeyCheck = await makeUsed(t);
+    edit(withoutKeyCheck.path, "DELETE FROM meta WHERE name = 'key_check'");
+    const scene = new Scene(await openServer(t, withoutKeyCheck.dataDir));
+    assert.equal(await scene.unfinishedCount(), 50);
+
+    const unmigrated = makeDataDir(t);
+    edit(databasePath(unmigrated), 'PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL');
+    await openServer(t, unmigrated);
+  });
+
+  it('of a damaged page met later says corrupt, and the rest can still be read', async (t) => {
+    const { dataDir, path, scene } = await makeUsed(t);
+    const db = openDatabase(path, { readOnly: true });
+    const page = readNumber(db, "SELECT rootpage FROM sqlite_schema WHERE name = 'deliveries_by_environment'");
+    db.close();
+    const bytes = readFileSync(path);
+    bytes.fill(0xee, (page - 1) * 4_096, page * 4_096);
+    writeFileSync(path, bytes);
+    const store = await openServer(t, dataDir);
+    const damaged = new Scene(store);
+    await assert.rejects(damaged.list(), refuses('corrupt', 'backup'));
+    const [first] = (
+      await store.listEvents({ environment: LIVE, type: null, since: null, until: null, before: null, limit: 1 })
+    ).rows;
+    assert.equal((await store.readEvent({ environment: LIVE, id: first!.id }))!.deliveries.length, 1);
+    assert.ok(scene.now > 0);
+  });
+});
+
+describe('the master key', () => {
+  const load = (dataDir: string, configured: string | null = null) =>
+    loadMasterKey({ dataDir, configured, random: systemRandom });
+
+  it('is made at the first start, for its owner alone, and found again', (t) => {
+    const dataDir = join(makeDataDir(t), 'new', 'dir');
+    const key = load(dataDir);
+    assert.equal(key.length, 32);
+    assert.deepEqual(load(dataDir), key);
+    assert.equal(statSync(join(dataDir, 'master.key')).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(dataDir), ['master.key'], 'nothing else is left');
+    assert.notDeepEqual(load(makeDataDir(t)), key);
+  });
+
+  it('is accepted as hex and as base64, and as nothing else', (t) => {
+    const dataDir = makeDataDir(t);
+    const bytes = Buffer.from(systemRandom.bytes(32));
+    for (const text of [bytes.toString('hex'), bytes.toString('hex').toUpperCase(), bytes.toString('base64')]) {
+      assert.deepEqual(Buffer.from(load(dataDir, text)), bytes, text);
+    }
+    for (const text of [
+      '',
+      'secret',
+      'a'.repeat(63),
+      bytes.subarray(1).toString('base64'),
+      `${bytes.toString('hex')}00`,
+    ]) {
+      assert.throws(() => load(dataDir, text), refuses('wrong_master_key', 'MASTER_KEY', 'openssl'));
+    }
+    assert.deepEqual(readdirSync(dataDir), [], 'a configured key is not written down');
+    writeFileSync(join(dataDir, 'master.key'), `${bytes.toString('base64')}\n`);
+    assert.deepEqual(Buffer.from(load(dataDir)), bytes);
+  });
+
+  it('that is missing beside a database is not made anew', async (t) => {
+    const dataDir = makeDataDir(t);
+    const options = { databaseUrl: null, dataDir, masterKey: null, random: systemRandom };
+    await (await openStore(options)).close();
+    unlinkSync(join(dataDir, 'master.key'));
+    await assert.rejects(openStore(options), refuses('wrong_master_key', 'master.key', 'restore'));
+    assert.ok(!readdirSync(dataDir).includes('master.key'));
+  });
+
+  it('that cannot be written is refused with the path', (t) => {
+    const file = join(makeDataDir(t), 'file');
+    writeFileSync(file, '');
+    assert.throws(() => load(join(file, 'data')), refuses('unwritable', file, 'DATA_DIR'));
+  });
+
+  it('keeps secrets out of the file', async (t) => {
+    const dataDir = makeDataDir(t);
+    const scene = new Scene(await openServer(t, dataDir));
+    const destination = scene.destination({ headers: { 'X-Token': 'sesame-open-now' } });
+    await scene.store.createDestination(destination, { max: 1 });
+    await scene.store.close();
+    const file = readFileSync(databasePath(dataDir));
+    assert.ok(file.includes(destination.url), 'the row is there');
+    assert.ok(!file.includes('sesame-open-now'));
+    assert.ok(!file.includes(destination.signingKeys[0]!.secret));
+  });
+});
+
+describe('a command beside the server', () => {
+  const openTool = (t: TestContext, dataDir: string) => {
+    const tool = openSqliteTool({ dataDir, masterKey: MASTER_KEY, clock: systemClock, random: systemRandom });
+    atEnd(t, () => tool.close());
+    return tool;
+  };
+
+  it('makes and revokes keys that the server sees', async (t) => {
+    const dataDir = makeDataDir(t);
+    const scene = new Scene(await openServer(t, dataDir));
+    const tool = openTool(t, dataDir);
+    const key = scene.apiKey();
+    await tool.createApiKey(key);
+    assert.deepEqual(await scene.store.readApiKeys(), [key]);
+    assert.equal((await scene.store.readEnvironments())[0]!.authVersion, 1);
+    assert.equal(await tool.revokeApiKey({ environments: [LIVE], id: key.id }), true);
+    assert.deepEqual(await scene.store.readApiKeys(), []);
+  });
+
+  it('may come before the first server', async (t) => {
+    const dataDir = join(makeDataDir(t), 'data');
+    const tool = openTool(t, dataDir);
+    const scene = new Scene(await openServer(t, dataDir));
+    const key = scene.apiKey();
+    await tool.createApiKey(key);
+    assert.deepEqual(await scene.store.readApiKeys(), [key]);
+  });
+});

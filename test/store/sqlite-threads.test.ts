@@ -1,0 +1,92 @@
+// The threads behind the embedded store: what happens when one dies, when the store is closed, when errors cross.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { Worker } from 'node:worker_threads';
+import { StoreError } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { makeDataDir, openServer } from './data-dirs.ts';
+import { LIVE, Scene, attempt, retryAt } from './scene.ts';
+
+/** A store and its threads: the process announces every worker that is started. */
+async function openWatched(
+  t: TestContext,
+  onFatal?: (error: Error) => void,
+): Promise<{ store: Store; workers: Worker[] }> {
+  const workers: Worker[] = [];
+  const note = (worker: Worker) => workers.push(worker);
+  process.on('worker', note);
+  const store = await openServer(t, makeDataDir(t), onFatal === undefined ? {} : { onFatal });
+  process.off('worker', note);
+  assert.equal(workers.length, 3);
+  return { store, workers };
+}
+
+const unavailable = (error: unknown): boolean => error instanceof StoreError && error.code === 'unavailable';
+
+describe('the store’s threads', () => {
+  for (const nth of [0, 1, 2]) {
+    it(`take the store with them when one dies (${nth})`, async (t) => {
+      const fatal: Error[] = [];
+      const { promise: died, resolve } = Promise.withResolvers<void>();
+      const { store, workers } = await openWatched(t, (error) => {
+        fatal.push(error);
+        resolve();
+      });
+      const waiting = Promise.allSettled([store.readStats(), store.readHealth()]);
+      await workers[nth]!.terminate();
+      await died;
+      assert.ok(unavailable(fatal[0]));
+      await assert.rejects(store.readStats(), unavailable);
+      await assert.rejects(store.readHealth(), unavailable);
+      await waiting;
+      await store.close();
+      assert.equal(fatal.length, 1, 'it is reported once');
+    });
+  }
+
+  it('finish what was asked before closing, and refuse what comes after', async (t) => {
+    const { store } = await openWatched(t);
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    const event = await scene.event([destination]);
+    const accepted = store.acceptEvents([event]);
+    const read = store.readHealth();
+    const closed = store.close();
+    assert.equal((await accepted)[0]!.result, 'accepted');
+    assert.deepEqual(await read, []);
+    await closed;
+    await assert.rejects(store.acceptEvents([event]), unavailable);
+    await assert.rejects(store.readHealth(), unavailable);
+    await store.close();
+  });
+
+  it('pass a programming error on as an error of its own kind, and go on', async (t) => {
+    const { store } = await openWatched(t);
+    const scene = new Scene(store);
+    const unknown = await scene.event([scene.ids.next('dst')]);
+    await assert.rejects(store.acceptEvents([unknown]), (error) => {
+      assert.ok(error instanceof Error && !(error instanceof StoreError));
+      assert.ok(error.cause instanceof Error, 'with the other thread’s stack for the log');
+      return true;
+    });
+    const same = await scene.event([]);
+    await assert.rejects(store.acceptEvents([same, same]), unavailable, 'an id that is there already');
+    assert.equal(await store.readEvent({ environment: LIVE, id: same.id }), null, 'all or nothing');
+    assert.equal((await store.acceptEvents([same]))[0]!.result, 'accepted');
+  });
+
+  it('leave the caller’s values as they were', async (t) => {
+    const { store } = await openWatched(t);
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    const event = await scene.event([destination]);
+    const copy = structuredClone(event);
+    await store.acceptEvents([event]);
+    assert.deepEqual(event, copy);
+    const result = { id: event.deliveries[0]!.id, rev: 0, attempt: attempt(), decision: retryAt(scene.now) };
+    const resultCopy = structuredClone(result);
+    await scene.record(result);
+    assert.deepEqual(result, resultCopy);
+  });
+});
