@@ -1,0 +1,105 @@
+// Who is calling: API keys, held in memory by their SHA-256, so that a request costs no look-up in the store.
+import { hash } from 'node:crypto';
+import { isApiKey } from '../model/api-key.ts';
+import type { ApiKey } from '../model/api-key.ts';
+import { ApiError } from '../model/error.ts';
+import type { ApiKeyId } from '../model/id.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ConfigurationStore } from '../store/store.ts';
+
+export interface Authenticator {
+  /** The key of an `Authorization` header; throws ApiError `unauthorized`, an UnknownKeyError if it is well-formed. */
+  authenticate(authorization: string | undefined): ApiKey;
+  /** Reads all keys anew: after a change of them here, or when the store says there was one elsewhere. */
+  refresh(): Promise<void>;
+  /** For a key made beside this process a moment ago: reads all keys anew. Null: that was done just before. */
+  refreshForUnknown(): Promise<void> | null;
+  /** The keys used since the last call, each with its last use, to the minute. */
+  takeUses(): { id: ApiKeyId; lastUsedAt: number }[];
+}
+
+const MINUTE_MS = 60_000;
+/** Made-up keys must not make the store busy. */
+const UNKNOWN_REFRESH_INTERVAL_MS = 100;
+
+/** The key has a key's form, but is not among those in memory. */
+export class UnknownKeyError extends ApiError {
+  constructor() {
+    super('unauthorized', 'the API key is unknown or was revoked');
+  }
+}
+
+export function createAuthenticator(options: {
+  store: Pick<ConfigurationStore, 'readApiKeys'>;
+  clock: Clock;
+}): Authenticator {
+  const { store, clock } = options;
+  let keys = new Map<string, ApiKey>();
+  const lastUses = new Map<ApiKeyId, number>();
+  let uses = new Map<ApiKeyId, number>();
+  let refreshesBegun = 0;
+  let refreshApplied = 0;
+  let lastUnknownAt = Number.NEGATIVE_INFINITY;
+
+  const recordUse = (key: ApiKey, now: number): void => {
+    const minute = now - (now % MINUTE_MS);
+    if ((lastUses.get(key.id) ?? key.lastUsedAt ?? 0) >= minute) return;
+    lastUses.set(key.id, minute);
+    uses.set(key.id, minute);
+  };
+
+  const refresh = async (): Promise<void> => {
+    const turn = ++refreshesBegun;
+    const read = await store.readApiKeys();
+    // Of two under way the one that began later has read the newer state, whichever answers first.
+    if (turn < refreshApplied) return;
+    refreshApplied = turn;
+    keys = new Map(read.map((key) => [Buffer.from(key.hash).toString('base64'), key]));
+  };
+
+  return {
+    authenticate(authorization) {
+      const secret = bearerToken(authorization);
+      if (secret === null) throw unauthorized('send the header "Authorization: Bearer <API_KEY>"');
+      if (!isApiKey(secret)) throw unauthorized('this is not an API key; check that it was copied whole');
+      // Looking up a digest takes a time that says nothing about how much of a guessed key was right.
+      const key = keys.get(digest(secret));
+      if (key === undefined) throw new UnknownKeyError();
+      const now = clock.now();
+      if (key.expiresAt !== null && key.expiresAt <= now) throw unauthorized('the API key has expired');
+      recordUse(key, now);
+      return key;
+    },
+    refresh,
+    refreshForUnknown() {
+      const now = clock.monotonic();
+      if (now - lastUnknownAt < UNKNOWN_REFRESH_INTERVAL_MS) return null;
+      lastUnknownAt = now;
+      return refresh();
+    },
+    takeUses() {
+      const taken = [...uses].map(([id, lastUsedAt]) => ({ id, lastUsedAt }));
+      uses = new Map();
+      return taken;
+    },
+  };
+}
+
+/** The token of an `Authorization: Bearer` header; the scheme's case does not matter (RFC 9110, section 11.1). */
+export function bearerToken(authorization: string | undefined): string | null {
+  const match = /^bearer +([^\s]+) *$/i.exec(authorization ?? '');
+  return match?.[1] ?? null;
+}
+
+/** Whether two secrets are equal, in a time that tells nothing about either. */
+export function isSameSecret(a: string, b: string): boolean {
+  return digest(a) === digest(b);
+}
+
+function digest(secret: string): string {
+  return hash('sha256', secret, 'base64');
+}
+
+function unauthorized(message: string): ApiError {
+  return new ApiError('unauthorized', message);
+}

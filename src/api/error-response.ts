@@ -1,0 +1,81 @@
+// Every error leaves through here: as one of the codes of model/error.ts, in the one shape, with the request's id.
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../model/error.ts';
+import { StoreError } from '../store/store.ts';
+import { hasMuchToDiscard, lingerWith } from './linger.ts';
+import type { Logger } from './services.ts';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+const UNAVAILABLE_RETRY_SECONDS = 1;
+
+/** The error object of a response, or of one event in a batch. */
+export function describeError(error: ApiError, requestId: string) {
+  const { code, message, param } = error;
+  return { code, message, request_id: requestId, ...(param === undefined ? {} : { param }) };
+}
+
+export function renderError(error: ApiError, requestId: string): string {
+  return JSON.stringify({ error: describeError(error, requestId) });
+}
+
+/** The headers that belong to an error's code. */
+export function errorHeaders(error: ApiError): Record<string, string> {
+  const { code, retryAfterSeconds } = error;
+  const headers: Record<string, string> = {};
+  if (code === 'unauthorized') headers['www-authenticate'] = 'Bearer';
+  const wait = retryAfterSeconds ?? (code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined);
+  if (wait !== undefined) headers['retry-after'] = String(Math.max(0, Math.ceil(wait)));
+  return headers;
+}
+
+/** What a caller is told. What is no fault of the caller's and no passing trouble is logged and says nothing. */
+export function toApiError(error: unknown, context: { requestId: string; route: string; log: Logger }): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StoreError && (error.code === 'disk_full' || error.code === 'unavailable')) {
+    return new ApiError('unavailable', 'the service cannot store or read data just now; try again');
+  }
+  const refusal = toRefusal(error);
+  if (refusal !== null) return refusal;
+  const { requestId, route, log } = context;
+  log.error({ err: error, request_id: requestId, route }, 'a request failed');
+  return new ApiError('internal_error', 'something went wrong here, not with your request; it was logged');
+}
+
+/** What Fastify itself refuses before our code sees it. */
+function toRefusal(error: unknown): ApiError | null {
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new ApiError('unsupported_media_type', 'the Content-Type header is malformed; send application/json');
+  }
+  const isCallersFault = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
+  if (typeof code === 'string' && code.startsWith('FST_ERR_') && isCallersFault) {
+    return new ApiError('invalid_request', 'the request is malformed; check its method, path and headers');
+  }
+  return null;
+}
+
+/** Answers with an error, and goes on reading what is left of a long request so that the answer is seen. */
+export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): void {
+  if (!hasMuchToDiscard(request.raw)) {
+    sendErrorAtOnce(error, request, reply);
+    return;
+  }
+  const payload = prepareError(error, request, reply);
+  reply.header('connection', 'close').header('content-length', Buffer.byteLength(payload));
+  const { raw } = reply.hijack();
+  raw.writeHead(error.status, reply.getHeaders() as OutgoingHttpHeaders);
+  lingerWith(payload, request.raw, raw);
+}
+
+/** `status` overrides the code's own, for what HTTP has a status of its own for. */
+export function sendErrorAtOnce(error: ApiError, request: FastifyRequest, reply: FastifyReply, status?: number): void {
+  const payload = prepareError(error, request, reply);
+  reply.code(status ?? error.status).send(payload);
+}
+
+function prepareError(error: ApiError, request: FastifyRequest, reply: FastifyReply): string {
+  reply.code(error.status).headers(errorHeaders(error)).header('content-type', JSON_TYPE);
+  return renderError(error, request.id);
+}

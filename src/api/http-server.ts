@@ -1,0 +1,38 @@
+// The server below Fastify: its limits, and what happens to that which is no request.
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ConnectionErrors } from './connection-errors.ts';
+import type { Drain } from './drain.ts';
+
+/** Of the request line and all headers together. */
+export const HEADER_BYTES_MAX = 16_384;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the 60 s after which common load balancers drop an idle connection: they, not we, close first. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const TIMEOUT_CHECK_MS = 1_000;
+
+export function createHttpServer(
+  handler: RequestListener,
+  { connectionErrors, drain }: { connectionErrors: ConnectionErrors; drain: Drain },
+): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      // Node's own answer to a request without a Host has no body; access.ts refuses it.
+      requireHostHeader: false,
+    },
+    handler,
+  );
+  drain.watch(server);
+  server.on('clientError', connectionErrors.handle);
+  server.on('connect', (_request, socket) => connectionErrors.refuseTunnel(socket as Socket));
+  // An expectation that we do not know may be ignored (RFC 9110, section 10.1.1); Node would answer 417 by itself.
+  server.on('checkExpectation', handler);
+  return server;
+}

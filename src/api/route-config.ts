@@ -1,0 +1,41 @@
+// What each route says about itself besides its schemas; the hooks in server.ts and the OpenAPI document go by it.
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ApiKey, Scope } from '../model/api-key.ts';
+import type { ErrorCode } from '../model/error.ts';
+import type { BodyShape } from './request-json.ts';
+
+export type RouteConfig = {
+  /** What a key needs to call it; null: no key is asked for. */
+  scope: Scope | null;
+  /** What it answers besides what every route of its kind does (see openapi.ts). */
+  errors: readonly ErrorCode[];
+  /** The longest request body; default REQUEST_BYTES_MAX. */
+  bodyBytesMax?: number;
+  bodyShape?: BodyShape;
+  /** Headers of its success response, for the document. */
+  responseHeaders?: Record<string, string>;
+  /** The schema to document in the place of the one that validates the body. */
+  documentedBody?: object;
+};
+
+/** Of every request but those that carry events. */
+export const REQUEST_BYTES_MAX = 65_536;
+
+export type ApiApp = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+declare module 'fastify' {
+  interface FastifyContextConfig extends Partial<RouteConfig> {}
+
+  interface FastifyRequest {
+    /** The key that the request was made with; set before the body is read, on routes that need one. */
+    caller: ApiKey;
+  }
+}

@@ -1,0 +1,123 @@
+// /v1/deliveries: what became of each event at each destination, and forcing another attempt.
+import type { DeliveryId } from '../../model/id.ts';
+import { isId } from '../../model/id.ts';
+import type { DeliveryFilter, Page, SendAgainRequest, SendAgainResult } from '../../store/store.ts';
+import type { ApiKey } from '../../model/api-key.ts';
+import type { Delivery, DeliveryStatus } from '../../model/delivery.ts';
+import { ApiError } from '../../model/error.ts';
+import type { Cursors } from '../cursor.ts';
+import { notFound, readPathId } from '../path-id.ts';
+import { present, presentDeliveryWithAttempts } from '../present.ts';
+import type { ApiApp } from '../route-config.ts';
+import { delivery, deliveryPage, deliveryQuery, deliveryWithRetries } from '../schemas/delivery.ts';
+import type { DeliveryQuery } from '../schemas/delivery.ts';
+import type { ApiServices } from '../services.ts';
+import { readTimeRange } from '../time-range.ts';
+
+const tags = ['Deliveries'];
+
+export function addDeliveryRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+  const { store } = services;
+  const list = createDeliveryList(services, cursors, 'deliveries');
+
+  app.get('/v1/deliveries', listing, async ({ caller, query }) => list(caller, query, query.status ?? null));
+
+  app.get('/v1/deliveries/:id', reading, async ({ caller, params }) => {
+    const id = readDeliveryId(params, 'id');
+    const found = await store.readDelivery({ environment: caller.environment, id });
+    if (found === null) throw notFound('delivery_not_found');
+    return presentDeliveryWithAttempts(found);
+  });
+
+  app.post('/v1/deliveries/:id/retry', retrying, async ({ caller, params }, reply) => {
+    const id = readDeliveryId(params, 'id');
+    reply.code(202);
+    return sendAgain(services, caller, id, (request) => store.retryDelivery(request));
+  });
+}
+
+const listing = {
+  schema: {
+    tags,
+    operationId: 'listDeliveries',
+    summary: 'List deliveries, newest first',
+    querystring: deliveryQuery,
+    response: { 200: deliveryPage },
+  },
+  config: { scope: 'read', errors: ['invalid_cursor'] },
+} as const;
+
+const reading = {
+  schema: {
+    tags,
+    operationId: 'readDelivery',
+    summary: 'Read a delivery with the whole history of its attempts',
+    response: { 200: deliveryWithRetries.ref },
+  },
+  config: { scope: 'read', errors: ['delivery_not_found'] },
+} as const;
+
+const retrying = {
+  schema: {
+    tags,
+    operationId: 'retryDelivery',
+    summary: 'Make one attempt now',
+    description:
+      'Outside the schedule, whatever the delivery’s status, even while its destination is paused. While an attempt ' +
+      'is under way or a forced one waits, nothing is added.',
+    response: { 202: delivery.ref },
+  },
+  config: { scope: 'operate', errors: ['delivery_not_found', 'delivery_too_old', 'destination_not_found'] },
+} as const;
+
+export function readDeliveryId(params: unknown, name: string): DeliveryId {
+  return readPathId(params, 'dlv', 'delivery_not_found', name);
+}
+
+/** The list of deliveries, and that of the dead ones. */
+export function createDeliveryList({ store }: ApiServices, cursors: Cursors, endpoint: string) {
+  return async ({ environment }: ApiKey, query: DeliveryQuery, status: DeliveryStatus | null) => {
+    const { event_id: eventId = null, destination_id: destinationId = null } = query;
+    const range = readTimeRange(query);
+    const filters = [eventId, destinationId, query.status ?? null, range.since, range.until];
+    const scope = { endpoint, prefix: 'dlv', environments: [environment], filters } as const;
+    const request = cursors.open(scope, query);
+    const filter = toFilter({ eventId, destinationId, status, ...range });
+    const page: Page<Delivery, DeliveryId> =
+      filter === null ? { rows: [], next: null } : await store.listDeliveries({ environment, filter, ...request });
+    return cursors.close(scope, { ...page, rows: page.rows.map((row) => present(row)) });
+  };
+}
+
+type LooseFilter = Omit<DeliveryFilter, 'eventId' | 'destinationId'> & {
+  eventId: string | null;
+  destinationId: string | null;
+};
+
+/** Null: an id in it is the id of nothing. */
+function toFilter({ eventId, destinationId, ...rest }: LooseFilter): DeliveryFilter | null {
+  if (eventId !== null && !isId('evt', eventId)) return null;
+  if (destinationId !== null && !isId('dst', destinationId)) return null;
+  return { eventId, destinationId, ...rest };
+}
+
+/** A manual retry or a DLQ replay: stored first, then handed to the dispatcher. */
+export async function sendAgain(
+  services: ApiServices,
+  { environment }: ApiKey,
+  id: DeliveryId,
+  store: (request: SendAgainRequest) => Promise<SendAgainResult>,
+) {
+  const now = services.clock.now();
+  const result = await store({ environment, id, now, bodyCutoff: now - services.limits.bodyRetentionMs });
+  if (result.result !== 'scheduled') throw cannotSendAgain(result.result);
+  if (result.open !== null) services.dispatch(result.open);
+  return present(result.delivery);
+}
+
+function cannotSendAgain(reason: 'not_found' | 'too_old' | 'destination_deleted'): ApiError {
+  if (reason === 'not_found') return notFound('delivery_not_found');
+  return reason === 'too_old'
+    ? new ApiError('delivery_too_old', 'the body of its event has been erased; post the event anew')
+    : new ApiError('destination_not_found', 'the destination of this delivery was deleted; nothing can be sent');
+}

@@ -1,0 +1,225 @@
+// /v1/destinations: where events go.
+import type { FastifyReply } from 'fastify';
+import type { ApiKey } from '../../model/api-key.ts';
+import { MAX_IN_FLIGHT_DEFAULT } from '../../model/destination.ts';
+import type { DestinationChange, DestinationWithKeys } from '../../model/destination.ts';
+import { ApiError } from '../../model/error.ts';
+import { idTime } from '../../model/id.ts';
+import type { DestinationId } from '../../model/id.ts';
+import { closed, pageQuery } from '../schemas/fields.ts';
+import { createdDestination, destination, destinationInput, destinationPage } from '../schemas/destination.ts';
+import { destinationPatch, destinationStatus } from '../schemas/destination.ts';
+import type { DestinationInput, DestinationPatch } from '../schemas/destination.ts';
+import type { Cursors } from '../cursor.ts';
+import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../destination-rules.ts';
+import { notFound, readPathId } from '../path-id.ts';
+import { HIDDEN, presentDestination } from '../present.ts';
+import type { ApiApp } from '../route-config.ts';
+import type { ApiServices } from '../services.ts';
+import { formatSecret, makeSigningKey } from '../signing-secret.ts';
+import { Type } from 'typebox';
+
+const PROBE_RETRY_SECONDS = 10;
+const tags = ['Destinations'];
+
+export function addDestinationRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+  const { store } = services;
+
+  app.post('/v1/destinations', creation, async (request, reply) => {
+    const created = await create(services, request.caller, request.body);
+    announceCreated(reply, `/v1/destinations/${created.id}`);
+    return { ...presentDestination(created), signing_secret: formatSecret(created.signingKeys[0]!.secret) };
+  });
+
+  app.get('/v1/destinations', listing, async ({ caller, query }) => {
+    const { environment } = caller;
+    const { status = null } = query;
+    const scope = { endpoint: 'destinations', prefix: 'dst', environments: [environment], filters: [status] } as const;
+    const page = await store.listDestinations({ environment, status, ...cursors.open(scope, query) });
+    return cursors.close(scope, { ...page, rows: page.rows.map(presentDestination) });
+  });
+
+  app.get('/v1/destinations/:id', reading, async ({ caller, params }) => {
+    return presentDestination(await read(services, caller, readId(params)));
+  });
+
+  app.patch('/v1/destinations/:id', changing, async ({ caller, params, body }) => {
+    return presentDestination(await update(services, caller, readId(params), body));
+  });
+
+  app.delete('/v1/destinations/:id', deletion, async ({ caller, params }, reply) => {
+    const { environment } = caller;
+    const id = readId(params);
+    const isDeleted = await store.deleteDestination({ environment, id, now: services.clock.now() });
+    if (!isDeleted) throw notFound('destination_not_found');
+    await services.confirmChange({ environment, destinationId: id });
+    return reply.code(204).send(null);
+  });
+}
+
+const creation = {
+  schema: {
+    tags,
+    operationId: 'createDestination',
+    summary: 'Register a destination',
+    body: destinationInput,
+    response: { 201: createdDestination.ref },
+  },
+  config: {
+    scope: 'manage',
+    errors: ['invalid_url', 'url_not_reachable', 'over_destination_limit', 'rate_limited'],
+    responseHeaders: { Location: 'Where the destination can be read.' },
+  },
+} as const;
+
+const listing = {
+  schema: {
+    tags,
+    operationId: 'listDestinations',
+    summary: 'List destinations, newest first',
+    querystring: closed({ status: Type.Optional(destinationStatus), ...pageQuery }),
+    response: { 200: destinationPage },
+  },
+  config: { scope: 'read', errors: ['invalid_cursor'] },
+} as const;
+
+const reading = {
+  schema: {
+    tags,
+    operationId: 'readDestination',
+    summary: 'Read a destination',
+    response: { 200: destination.ref },
+  },
+  config: { scope: 'read', errors: ['destination_not_found'] },
+} as const;
+
+const changing = {
+  schema: {
+    tags,
+    operationId: 'updateDestination',
+    summary: 'Change, pause or reactivate a destination',
+    description:
+      'Fields that are given are replaced whole; null clears those that are optional. In `headers`, the value `***` ' +
+      'keeps what is stored. The change holds for the next attempt of every unfinished delivery.',
+    body: destinationPatch,
+    response: { 200: destination.ref },
+  },
+  config: { scope: 'manage', errors: ['destination_not_found', 'invalid_url'] },
+} as const;
+
+const deletion = {
+  schema: {
+    tags,
+    operationId: 'deleteDestination',
+    summary: 'Delete a destination for good',
+    description: 'Its subscriptions go too, and its unfinished deliveries end `dead`. No attempt begins after the 204.',
+    response: { 204: Type.Null({ description: 'It is deleted.' }) },
+  },
+  config: { scope: 'manage', errors: ['destination_not_found'] },
+} as const;
+
+function readId(params: unknown): DestinationId {
+  return readPathId(params, 'dst', 'destination_not_found');
+}
+
+/** 201 with a `Location`. */
+export function announceCreated(reply: FastifyReply, location: string): void {
+  reply.code(201).header('location', location);
+}
+
+async function create(services: ApiServices, caller: ApiKey, input: DestinationInput): Promise<DestinationWithKeys> {
+  const { store, limits } = services;
+  const { environment } = caller;
+  const fields = readOptions(input);
+  const url = readUrl(input.url, caller.mode, services.checkUrl);
+  await checkReachable(services, caller, url);
+  const created = buildDestination(services, environment, { ...fields, url: url.href });
+  const result = await store.createDestination(created, { max: limits.maxDestinations });
+  if (result === 'over_limit') throw overLimit(limits.maxDestinations);
+  await services.confirmChange({ environment, destinationId: created.id });
+  return created;
+}
+
+/** What a request gives of the optional fields, checked; null has become what it stands for. */
+function readOptions(input: Omit<DestinationPatch, 'url'>, stored: Record<string, string> = {}): DestinationChange {
+  checkRetryPolicy(input.retry_policy);
+  const options: DestinationChange = {};
+  if (input.name !== undefined) options.name = input.name;
+  if (input.status !== undefined) options.status = input.status;
+  if (input.retry_policy !== undefined) options.retryPolicy = input.retry_policy;
+  if (input.max_in_flight !== undefined) options.maxInFlight = input.max_in_flight ?? MAX_IN_FLIGHT_DEFAULT;
+  if (input.rate_per_second !== undefined) options.ratePerSecond = input.rate_per_second;
+  if (input.metadata !== undefined) options.metadata = writeMetadata(input.metadata ?? {});
+  if (input.headers !== undefined) {
+    options.headers = input.headers ?? {};
+    checkHeaders(options.headers, stored);
+  }
+  return options;
+}
+
+function buildDestination(
+  { ids, random }: ApiServices,
+  environment: number,
+  fields: DestinationChange & { url: string },
+): DestinationWithKeys {
+  const id = ids.next('dst');
+  const createdAt = idTime(id);
+  return {
+    name: null,
+    status: 'active',
+    pausedReason: null,
+    retryPolicy: null,
+    maxInFlight: MAX_IN_FLIGHT_DEFAULT,
+    ratePerSecond: null,
+    headers: {},
+    metadata: '{}',
+    ...fields,
+    id,
+    environment,
+    createdAt,
+    updatedAt: createdAt,
+    signingKeys: [makeSigningKey({ ids, random, createdAt })],
+  };
+}
+
+async function checkReachable(services: ApiServices, { environment, mode }: ApiKey, url: URL): Promise<void> {
+  const result = services.probe === null ? 'reachable' : await services.probe({ environment, mode, url });
+  if (result === 'unreachable') {
+    throw new ApiError('url_not_reachable', 'no connection to this URL could be made; check its host, port and TLS', {
+      param: '/url',
+    });
+  }
+  if (result === 'rate_limited') {
+    throw new ApiError('rate_limited', 'too many destinations are being registered; try again later', {
+      retryAfterSeconds: PROBE_RETRY_SECONDS,
+    });
+  }
+}
+
+function overLimit(max: number): ApiError {
+  return new ApiError('over_destination_limit', `there are ${max} destinations already; delete some that are not used`);
+}
+
+async function read({ store }: ApiServices, { environment }: ApiKey, id: DestinationId): Promise<DestinationWithKeys> {
+  const found = await store.readDestination({ environment, id });
+  if (found === null) throw notFound('destination_not_found');
+  return found;
+}
+
+async function update(services: ApiServices, caller: ApiKey, id: DestinationId, patch: DestinationPatch) {
+  const { environment } = caller;
+  const current = await read(services, caller, id);
+  const { headers, ...fields } = readOptions(patch, current.headers);
+  if (patch.url !== undefined) fields.url = readUrl(patch.url, caller.mode, services.checkUrl).href;
+  if (Object.keys(patch).length === 0) return current;
+  const change = headers === undefined ? fields : { ...fields, headers: markKept(headers) };
+  const updated = await services.store.updateDestination({ environment, id, change, now: services.clock.now() });
+  if (updated === null) throw notFound('destination_not_found');
+  await services.confirmChange({ environment, destinationId: id });
+  return updated;
+}
+
+/** The store keeps the value of a header that is null; it may have changed since it was read here. */
+function markKept(headers: Record<string, string>): Record<string, string | null> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value === HIDDEN ? null : value]));
+}

@@ -1,0 +1,47 @@
+// /v1/dlq: the deliveries that ended without success, and giving one a fresh schedule.
+import type { Cursors } from '../cursor.ts';
+import { EMPTY_PAGE } from '../cursor.ts';
+import type { ApiApp } from '../route-config.ts';
+import { delivery, deliveryPage, deliveryQuery } from '../schemas/delivery.ts';
+import type { ApiServices } from '../services.ts';
+import { createDeliveryList, readDeliveryId, sendAgain } from './deliveries.ts';
+
+const tags = ['Dead letters'];
+
+export function addDlqRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+  const { store } = services;
+  const list = createDeliveryList(services, cursors, 'dlq');
+
+  app.get('/v1/dlq', listing, async ({ caller, query }) => {
+    const page = await list(caller, query, 'dead');
+    return query.status === undefined || query.status === 'dead' ? page : EMPTY_PAGE;
+  });
+
+  app.post('/v1/dlq/:delivery_id/replay', replaying, async ({ caller, params }, reply) => {
+    const id = readDeliveryId(params, 'delivery_id');
+    reply.code(202);
+    return sendAgain(services, caller, id, (request) => store.replayDead(request));
+  });
+}
+
+const listing = {
+  schema: {
+    tags,
+    operationId: 'listDeadDeliveries',
+    summary: 'List dead deliveries, newest first',
+    querystring: deliveryQuery,
+    response: { 200: deliveryPage },
+  },
+  config: { scope: 'read', errors: ['invalid_cursor'] },
+} as const;
+
+const replaying = {
+  schema: {
+    tags,
+    operationId: 'replayDeadDelivery',
+    summary: 'Give a dead delivery a fresh schedule',
+    description: 'It becomes `pending`; its history is kept. A delivery that is not dead is not in the DLQ: 404.',
+    response: { 202: delivery.ref },
+  },
+  config: { scope: 'operate', errors: ['delivery_not_found', 'delivery_too_old', 'destination_not_found'] },
+} as const;

@@ -1,0 +1,134 @@
+// /v1/events: accepting events, and reading and replaying those that were accepted.
+import type { FastifyReply } from 'fastify';
+import { BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
+import { ApiError } from '../../model/error.ts';
+import { findPatternFault } from '../../model/event-type.ts';
+import type { EventId } from '../../model/id.ts';
+import type { EventWithBody, TypeSelection } from '../../store/store.ts';
+import type { Cursors } from '../cursor.ts';
+import { JSON_TYPE } from '../error-response.ts';
+import { readEvent } from '../event-input.ts';
+import { notFound, readPathId } from '../path-id.ts';
+import { present, presentEvent, presentEventWithDeliveries } from '../present.ts';
+import type { ApiApp } from '../route-config.ts';
+import { acceptedEvent, eventInput, eventPage, eventQuery, eventWithBody } from '../schemas/event.ts';
+import { replayedDeliveries, replayInput } from '../schemas/event.ts';
+import type { ApiServices } from '../services.ts';
+import { readTimeRange } from '../time-range.ts';
+
+const tags = ['Events'];
+
+export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+  const { store, acceptor } = services;
+
+  app.post('/v1/events', acceptance, async ({ caller, body }, reply) => {
+    const { event, deliveries, isRepeat } = await acceptor.accept(readEvent(body, caller.environment));
+    if (isRepeat) reply.code(200).header('idempotent-replayed', 'true');
+    else reply.code(202);
+    return presentEventWithDeliveries(event, deliveries);
+  });
+
+  app.get('/v1/events', listing, async ({ caller, query }) => {
+    const { environment } = caller;
+    const type = readTypeSelection(query.type);
+    const range = readTimeRange(query);
+    const filters = [query.type ?? null, range.since, range.until];
+    const scope = { endpoint: 'events', prefix: 'evt', environments: [environment], filters } as const;
+    const page = await store.listEvents({ environment, type, ...range, ...cursors.open(scope, query) });
+    return cursors.close(scope, { ...page, rows: page.rows.map(presentEvent) });
+  });
+
+  app.get('/v1/events/:id', reading, async ({ caller, params }, reply) => {
+    const found = await store.readEvent({ environment: caller.environment, id: readId(params) });
+    if (found === null) throw notFound('event_not_found');
+    return sendWithBody(reply, found, services.clock.now() - services.limits.bodyRetentionMs);
+  });
+
+  app.post('/v1/events/:id/replay', replaying, async ({ caller, params, body }, reply) => {
+    const destinationIds = body.destination_ids ?? null;
+    const replay = { environment: caller.environment, eventId: readId(params), destinationIds };
+    const deliveries = await acceptor.replay(replay);
+    reply.code(202);
+    return { data: deliveries.map((delivery) => present(delivery)) };
+  });
+}
+
+const acceptance = {
+  schema: {
+    tags,
+    operationId: 'createEvent',
+    summary: 'Accept an event',
+    description:
+      'When the 202 arrives, the event and its deliveries are stored for good. The same request under the same ' +
+      'idempotency key gets 200 and what was stored the first time.',
+    body: eventInput.ref,
+    response: { 200: acceptedEvent.ref, 202: acceptedEvent.ref },
+  },
+  config: {
+    scope: 'publish',
+    errors: ['invalid_event_type', 'idempotency_key_conflict'],
+    bodyBytesMax: BODY_BYTES_MAX + ENVELOPE_BYTES_MAX,
+    bodyShape: { raw: 'body', isRawOpaque: true },
+    responseHeaders: { 'Idempotent-Replayed': '`true` if the event had been accepted before.' },
+  },
+} as const;
+
+const listing = {
+  schema: {
+    tags,
+    operationId: 'listEvents',
+    summary: 'List events, newest first',
+    querystring: eventQuery,
+    response: { 200: eventPage },
+  },
+  config: { scope: 'read', errors: ['invalid_cursor', 'invalid_event_type_pattern'] },
+} as const;
+
+const reading = {
+  schema: {
+    tags,
+    operationId: 'readEvent',
+    summary: 'Read an event with its body and its deliveries',
+    description: 'The body is as it was posted; null once it has been erased. Of its deliveries the newest 10,000.',
+    response: { 200: eventWithBody.ref },
+  },
+  config: { scope: 'read', errors: ['event_not_found'] },
+} as const;
+
+const replaying = {
+  schema: {
+    tags,
+    operationId: 'replayEvent',
+    summary: 'Send an event again to destinations that subscribe to it now',
+    body: replayInput,
+    response: { 202: replayedDeliveries },
+  },
+  config: { scope: 'operate', errors: ['event_not_found', 'event_too_old', 'destination_not_subscribed'] },
+} as const;
+
+function readId(params: unknown): EventId {
+  return readPathId(params, 'evt', 'event_not_found');
+}
+
+function readTypeSelection(pattern: string | undefined): TypeSelection | null {
+  if (pattern === undefined) return null;
+  const fault = findPatternFault(pattern);
+  if (fault !== null) throw new ApiError('invalid_event_type_pattern', fault, { param: 'type' });
+  if (pattern === '**') return null;
+  if (pattern.endsWith('.**')) return { prefix: pattern.slice(0, -3), depth: 'any' };
+  if (pattern.endsWith('.*')) return { prefix: pattern.slice(0, -2), depth: 'one' };
+  return { exact: pattern };
+}
+
+/** The serialiser is looked up by this object. */
+const ACCEPTED_EVENT: Record<string, unknown> = { ...acceptedEvent.ref };
+
+/** The stored body goes into the answer as its bytes are: parsing it would change numbers and key order. */
+function sendWithBody(reply: FastifyReply, found: EventWithBody, bodyCutoff: number) {
+  const { event, deliveries } = found;
+  const body = event.createdAt < bodyCutoff ? null : found.body;
+  const presented = presentEventWithDeliveries(event, deliveries);
+  const members = reply.serializeInput(presented, ACCEPTED_EVENT).slice(0, -1);
+  const answer = Buffer.concat([Buffer.from(`${members},"body":`), body ?? Buffer.from('null'), Buffer.from('}')]);
+  return reply.header('content-type', JSON_TYPE).send(answer);
+}

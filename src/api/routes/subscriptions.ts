@@ -1,0 +1,167 @@
+// /v1/subscriptions: which events go to which destination.
+import { hash } from 'node:crypto';
+import { Type } from 'typebox';
+import { filterIdentity } from '../../match/filter-identity.ts';
+import { isFilterFault, parseFilter } from '../../match/filter-parse.ts';
+import { ApiError } from '../../model/error.ts';
+import { findPatternFault } from '../../model/event-type.ts';
+import { idTime, isId } from '../../model/id.ts';
+import type { SubscriptionId } from '../../model/id.ts';
+import { SUBSCRIPTIONS_PER_DESTINATION_MAX } from '../../model/subscription.ts';
+import type { Subscription } from '../../model/subscription.ts';
+import { EMPTY_PAGE } from '../cursor.ts';
+import type { Cursors } from '../cursor.ts';
+import { notFound, readPathId } from '../path-id.ts';
+import { presentSubscription } from '../present.ts';
+import { RawObject } from '../request-json.ts';
+import type { ApiApp } from '../route-config.ts';
+import { closed, id, pageQuery } from '../schemas/fields.ts';
+import { subscription, subscriptionInput, subscriptionPage } from '../schemas/subscription.ts';
+import type { SubscriptionInput } from '../schemas/subscription.ts';
+import type { ApiServices } from '../services.ts';
+
+const tags = ['Subscriptions'];
+
+export function addSubscriptionRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+  const { store } = services;
+
+  app.post('/v1/subscriptions', creation, async ({ caller, body }, reply) => {
+    const { isNew, stored } = await create(services, caller.environment, body);
+    reply.code(isNew ? 201 : 200).header('location', `/v1/subscriptions/${stored.id}`);
+    return presentSubscription(stored);
+  });
+
+  app.get('/v1/subscriptions', listing, async ({ caller, query }) => {
+    const { environment } = caller;
+    const { destination_id: destinationId = null } = query;
+    const filters = [destinationId];
+    const scope = { endpoint: 'subscriptions', prefix: 'sub', environments: [environment], filters } as const;
+    const request = cursors.open(scope, query);
+    if (destinationId !== null && !isId('dst', destinationId)) return EMPTY_PAGE;
+    const page = await store.listSubscriptions({ environment, destinationId, ...request });
+    return cursors.close(scope, { ...page, rows: page.rows.map(presentSubscription) });
+  });
+
+  app.get('/v1/subscriptions/:id', reading, async ({ caller, params }) => {
+    const found = await store.readSubscription({ environment: caller.environment, id: readId(params) });
+    if (found === null) throw notFound('subscription_not_found');
+    return presentSubscription(found);
+  });
+
+  app.delete('/v1/subscriptions/:id', deletion, async ({ caller, params }, reply) => {
+    const { environment } = caller;
+    const isDeleted = await store.deleteSubscription({ environment, id: readId(params) });
+    if (!isDeleted) throw notFound('subscription_not_found');
+    await services.confirmChange({ environment, destinationId: null });
+    return reply.code(204).send(null);
+  });
+}
+
+const creation = {
+  schema: {
+    tags,
+    operationId: 'createSubscription',
+    summary: 'Subscribe a destination to events',
+    description: 'If the destination has the same subscription already, the answer is 200 with the one that exists.',
+    body: subscriptionInput,
+    response: { 200: subscription.ref, 201: subscription.ref },
+  },
+  config: {
+    scope: 'manage',
+    errors: ['destination_not_found', 'invalid_event_type_pattern', 'invalid_filter', 'over_subscription_limit'],
+    bodyShape: { raw: 'filter' },
+    responseHeaders: { Location: 'Where the subscription can be read.' },
+  },
+} as const;
+
+const listing = {
+  schema: {
+    tags,
+    operationId: 'listSubscriptions',
+    summary: 'List subscriptions, newest first',
+    querystring: closed({ destination_id: Type.Optional(id('dst')), ...pageQuery }),
+    response: { 200: subscriptionPage },
+  },
+  config: { scope: 'read', errors: ['invalid_cursor'] },
+} as const;
+
+const reading = {
+  schema: {
+    tags,
+    operationId: 'readSubscription',
+    summary: 'Read a subscription',
+    response: { 200: subscription.ref },
+  },
+  config: { scope: 'read', errors: ['subscription_not_found'] },
+} as const;
+
+const deletion = {
+  schema: {
+    tags,
+    operationId: 'deleteSubscription',
+    summary: 'Delete a subscription',
+    description: 'Events posted after the 204 no longer go through it; deliveries that exist go on.',
+    response: { 204: Type.Null({ description: 'It is deleted.' }) },
+  },
+  config: { scope: 'manage', errors: ['subscription_not_found'] },
+} as const;
+
+function readId(params: unknown): SubscriptionId {
+  return readPathId(params, 'sub', 'subscription_not_found');
+}
+
+async function create(
+  services: ApiServices,
+  environment: number,
+  input: SubscriptionInput,
+): Promise<{ isNew: boolean; stored: Subscription }> {
+  const { store, limits } = services;
+  const wanted = build(services, environment, input);
+  const limitsOfStore = {
+    perDestinationMax: SUBSCRIPTIONS_PER_DESTINATION_MAX,
+    perEnvironmentMax: limits.maxSubscriptions,
+  };
+  const request = { subscription: wanted, identity: identityOf(wanted) };
+  const answer = await store.createSubscription(request, limitsOfStore);
+  if (!('subscription' in answer)) throw refusal(answer.result);
+  // Also for one that exists: whoever made it may not have been answered yet.
+  await services.confirmChange({ environment, destinationId: null });
+  return { isNew: answer.result === 'created', stored: answer.subscription };
+}
+
+function build({ ids }: ApiServices, environment: number, input: SubscriptionInput): Subscription {
+  const patternFault = findPatternFault(input.event_type);
+  if (patternFault !== null) {
+    throw new ApiError('invalid_event_type_pattern', patternFault, { param: '/event_type' });
+  }
+  const filter = readFilter(input.filter);
+  if (!isId('dst', input.destination_id)) throw refusal('destination_not_found');
+  const subscriptionId = ids.next('sub');
+  return {
+    id: subscriptionId,
+    environment,
+    destinationId: input.destination_id,
+    eventType: input.event_type,
+    filter,
+    createdAt: idTime(subscriptionId),
+  };
+}
+
+/** The filter's text as it was sent: what it parses to is what its numbers say, not what a double makes of them. */
+function readFilter(filter: unknown): string | null {
+  if (!(filter instanceof RawObject)) return null;
+  const text = filter.text();
+  const parsed = parseFilter(text);
+  if (!isFilterFault(parsed)) return text;
+  throw new ApiError('invalid_filter', parsed.message, { param: `/filter${parsed.pointer}` });
+}
+
+function identityOf({ eventType, filter }: Subscription): Uint8Array {
+  return hash('sha256', JSON.stringify([eventType, filter === null ? null : filterIdentity(filter)]), 'buffer');
+}
+
+function refusal(result: 'destination_not_found' | 'over_destination_limit' | 'over_environment_limit'): ApiError {
+  if (result === 'destination_not_found') return notFound(result, { param: '/destination_id' });
+  const holder = result === 'over_destination_limit' ? 'destination' : 'environment';
+  return new ApiError('over_subscription_limit', `the ${holder} has as many subscriptions as it may have`);
+}

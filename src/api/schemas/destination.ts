@@ -1,0 +1,144 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import {
+  HEADERS_MAX,
+  MAX_IN_FLIGHT_DEFAULT,
+  METADATA_BYTES_MAX,
+  NAME_LENGTH_MAX,
+  PAUSED_REASONS,
+  URL_LENGTH_MAX,
+} from '../../model/destination.ts';
+import { DELAYS_MAX, DELAY_SECONDS_MAX } from '../../model/retry-policy.ts';
+import { anyObject, closed, id, named, nullable, omissible, oneOf, pageOf, time } from './fields.ts';
+
+/** NUL is the one character that not every store can keep. */
+export const name = Type.String({ maxLength: NAME_LENGTH_MAX, pattern: '^[^\\u0000]*$', examples: ['Orders of ACME'] });
+
+const seconds = (maximum: number) => Type.Number({ minimum: 1, maximum });
+
+const retryPolicy = closed(
+  {
+    schedule_seconds: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: DELAY_SECONDS_MAX }), {
+        maxItems: DELAYS_MAX,
+        description: 'The delays between attempts; `[]`: one attempt only.',
+        examples: [[5, 300, 1800]],
+      }),
+    ),
+    max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: DELAYS_MAX + 1 })),
+    initial_seconds: Type.Optional(seconds(DELAY_SECONDS_MAX)),
+    factor: Type.Optional(Type.Number({ minimum: 1, maximum: 10 })),
+    max_seconds: Type.Optional(seconds(DELAY_SECONDS_MAX)),
+    timeout_seconds: Type.Optional(seconds(60)),
+    jitter: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  },
+  {
+    description:
+      'Either `schedule_seconds`, or the delays `min(initial_seconds × factor^n, max_seconds)` for `max_attempts` ' +
+      'attempts. Absent or null: 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. ' +
+      'Each delay is lengthened by up to `jitter` (0.2). An attempt has `timeout_seconds` (15).',
+  },
+);
+
+const maxInFlight = Type.Integer({
+  minimum: 1,
+  maximum: 1_000,
+  description: `Requests to this destination at one time. Default ${MAX_IN_FLIGHT_DEFAULT}.`,
+});
+const ratePerSecond = Type.Number({
+  minimum: 0.1,
+  maximum: 10_000,
+  description: 'Attempts a second on average; null: no limit.',
+});
+const headers = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: HEADERS_MAX,
+  additionalProperties: { type: 'string' },
+  description: 'Headers that every request to the destination carries. Reads show their names, with `***` as values.',
+  examples: [{ 'x-tenant': 'acme' }],
+});
+const metadata = anyObject({
+  description: `Anything worth keeping with the destination; at most ${METADATA_BYTES_MAX} bytes as minified JSON.`,
+  examples: [{ team: 'billing' }],
+});
+const url = Type.String({
+  description: `An https URL with a public host (test mode: http too), of at most ${URL_LENGTH_MAX} characters.`,
+  examples: ['https://example.com/webhooks'],
+});
+const status = oneOf(['active', 'paused']);
+
+export const destinationStatus = status;
+
+const options = {
+  name: omissible(name),
+  retry_policy: omissible(retryPolicy),
+  max_in_flight: omissible(maxInFlight),
+  rate_per_second: omissible(ratePerSecond),
+  headers: omissible(headers),
+  metadata: omissible(metadata),
+};
+
+export const destinationInput = closed({ url, ...options });
+export type DestinationInput = Static<typeof destinationInput>;
+
+export const destinationPatch = closed({ url: Type.Optional(url), status: Type.Optional(status), ...options });
+export type DestinationPatch = Static<typeof destinationPatch>;
+
+const destinationMembers = {
+  id: id('dst'),
+  url: Type.String(),
+  name: nullable(Type.String()),
+  status,
+  paused_reason: nullable(oneOf(PAUSED_REASONS)),
+  retry_policy: nullable(retryPolicy),
+  max_in_flight: maxInFlight,
+  rate_per_second: nullable(ratePerSecond),
+  headers,
+  metadata,
+  created_at: time('When it was registered.'),
+  updated_at: time('When it was last changed, by a request or by an automatic pause.'),
+};
+
+const signingSecret = Type.String({
+  description: '`whsec_` and the key in base64 (Standard Webhooks). Shown this once.',
+  examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw8M1Zu3M1f0I='],
+});
+
+export const destination = named('Destination', closed(destinationMembers));
+export const createdDestination = named(
+  'CreatedDestination',
+  closed({ ...destinationMembers, signing_secret: signingSecret }),
+);
+export const destinationPage = pageOf(destination.ref);
+
+export const OVERLAP_SECONDS_DEFAULT = 86_400;
+
+export const rotationInput = closed({
+  overlap_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 604_800,
+      default: OVERLAP_SECONDS_DEFAULT,
+      description: 'How long the previous key goes on signing beside the new one.',
+    }),
+  ),
+});
+
+export const rotatedSigningKey = named(
+  'RotatedSigningKey',
+  closed({
+    id: id('sgk'),
+    signing_secret: signingSecret,
+    created_at: time('When it was made.'),
+    previous_expires_at: time('Until when the previous key signs too.'),
+  }),
+);
+export const signingKey = named(
+  'SigningKey',
+  closed({
+    id: id('sgk'),
+    created_at: time('When it was made.'),
+    expires_at: nullable(time('Until when it signs; null: it is the newest.')),
+  }),
+);
+export const signingKeyPage = pageOf(signingKey.ref);

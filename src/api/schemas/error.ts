@@ -1,0 +1,19 @@
+// The body of every error response.
+import { Type } from 'typebox';
+import { ERRORS } from '../../model/error.ts';
+import type { ErrorCode } from '../../model/error.ts';
+import { closed, id, named, oneOf } from './fields.ts';
+
+const errorObject = closed({
+  code: oneOf(Object.keys(ERRORS) as ErrorCode[]),
+  message: Type.String({ description: 'What to do, for people. Do not match on it.' }),
+  request_id: id('req'),
+  param: Type.Optional(
+    Type.String({
+      description: 'The one field to blame: a JSON pointer into the body, or the name of a query parameter.',
+    }),
+  ),
+});
+
+export const errorDetails = named('ErrorDetails', errorObject);
+export const errorBody = named('Error', closed({ error: errorDetails.ref }));

@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { BATCH_EVENTS_MAX } from '../../model/event.ts';
+import { delivery, deliveryStatus } from './delivery.ts';
+import { errorDetails } from './error.ts';
+import { anyObject, closed, id, named, nullable, omissible, pageOf, pageQuery, time, timeInput } from './fields.ts';
+
+const type = Type.String({
+  description: '2-10 segments of `A-Z a-z 0-9 _ -`, joined by dots.',
+  examples: ['order.paid'],
+});
+const body = anyObject({
+  description: 'What the destinations get: kept and delivered byte for byte, at most 262,144 bytes.',
+  examples: [{ order_id: 'A-1001', total: 129.9, currency: 'EUR' }],
+});
+
+export const eventInput = named(
+  'EventInput',
+  closed({
+    type,
+    body,
+    idempotency_key: omissible(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        pattern: '^[\\x20-\\x7e]*$',
+        description: 'Repeats of the same request within 24 hours get the stored event. Printable ASCII.',
+        examples: ['order-A-1001-paid'],
+      }),
+    ),
+    occurred_at: omissible(timeInput('When it happened; absent: now.')),
+  }),
+);
+export type EventInput = Static<typeof eventInput.schema>;
+
+const eventMembers = {
+  event_id: id('evt'),
+  type,
+  idempotency_key: nullable(Type.String()),
+  occurred_at: time('When it happened, as its producer says.'),
+  created_at: time('When it was accepted.'),
+};
+const scheduledDelivery = named(
+  'ScheduledDelivery',
+  closed({ id: id('dlv'), destination_id: id('dst'), subscription_id: id('sub'), status: deliveryStatus }),
+);
+const deliveries = Type.Array(scheduledDelivery.ref);
+export { scheduledDelivery };
+
+export const event = named('Event', closed(eventMembers));
+export const acceptedEvent = named('AcceptedEvent', closed({ ...eventMembers, deliveries }));
+export const eventWithBody = named('EventWithBody', closed({ ...eventMembers, deliveries, body: nullable(body) }));
+export const eventPage = pageOf(event.ref);
+
+export const eventQuery = closed({
+  type: Type.Optional(Type.String({ description: 'An event type or a pattern.', examples: ['order.**'] })),
+  since: Type.Optional(timeInput('Accepted then or later.')),
+  until: Type.Optional(timeInput('Accepted before then.')),
+  ...pageQuery,
+});
+
+const batchSize = { minItems: 1, maxItems: BATCH_EVENTS_MAX };
+
+/** As validated: each event is judged alone, so that one that is wrong leaves the others alone. */
+export const batchInput = closed({ events: Type.Array(Type.Unknown(), batchSize) });
+/** As documented. */
+export const batchInputDocumented = closed({ events: Type.Array(eventInput.ref, batchSize) });
+
+export const batchResult = named(
+  'BatchResult',
+  closed({
+    status: Type.Integer({ description: 'What POST /v1/events would have answered.' }),
+    event: Type.Optional(acceptedEvent.ref),
+    error: Type.Optional(errorDetails.ref),
+  }),
+);
+export const batchResults = closed({
+  data: Type.Array(batchResult.ref, { description: 'One for each event, in their order: `event` or `error`.' }),
+});
+
+export const replayInput = closed({
+  destination_ids: Type.Optional(
+    Type.Array(id('dst'), {
+      minItems: 1,
+      maxItems: 1_000,
+      uniqueItems: true,
+      description: 'Only to these; each must have a matching subscription. Absent: to all that match now.',
+    }),
+  ),
+});
+export const replayedDeliveries = closed({ data: Type.Array(delivery.ref) });

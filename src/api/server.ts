@@ -1,0 +1,157 @@
+// The HTTP server. A request takes these steps, each in the file of its name:
+//   access.ts → request-body.ts → request-json.ts → validation.ts → routes/… → present.ts
+// and whatever goes wrong on the way leaves through error-response.ts (below HTTP: connection-errors.ts).
+import Fastify from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { ApiError } from '../model/error.ts';
+import { checkAccess, repairUrl } from './access.ts';
+import { UnknownKeyError } from './auth.ts';
+import { createConnectionErrors } from './connection-errors.ts';
+import { createCursors } from './cursor.ts';
+import { createDrain } from './drain.ts';
+import { sendError, toApiError } from './error-response.ts';
+import { createHttpServer, HEADER_BYTES_MAX } from './http-server.ts';
+import { addOpenapi, addSharedSchemas } from './openapi.ts';
+import { createBodyReader } from './request-body.ts';
+import { clip, parseRequestJson, pointTo } from './request-json.ts';
+import { REQUEST_BYTES_MAX } from './route-config.ts';
+import type { ApiApp } from './route-config.ts';
+import { addApiKeyRoutes } from './routes/api-keys.ts';
+import { addDeliveryRoutes } from './routes/deliveries.ts';
+import { addDestinationRoutes } from './routes/destinations.ts';
+import { addDlqRoutes } from './routes/dlq.ts';
+import { addEventBatchRoutes } from './routes/event-batch.ts';
+import { addEventRoutes } from './routes/events.ts';
+import { addOperationRoutes } from './routes/operations.ts';
+import { addSigningKeyRoutes } from './routes/signing-keys.ts';
+import { addSubscriptionRoutes } from './routes/subscriptions.ts';
+import type { ApiServices } from './services.ts';
+import { explainFaults, readQueryNumbers } from './validation.ts';
+
+/** The server, ready to listen (`listen`), to be tried without a socket (`inject`) and to be drained (`close`). */
+export async function createServer(services: ApiServices): Promise<ApiApp> {
+  const app = createFastify(services);
+  app.decorateRequest('caller');
+  await addOpenapi(app, services.version);
+  addSharedSchemas(app);
+  addHooks(app, services);
+  addRoutes(app, services);
+  await app.ready();
+  return app;
+}
+
+function createFastify({ ids, clock }: ApiServices): ApiApp {
+  const connectionErrors = createConnectionErrors(ids);
+  const drain = createDrain({ clock, isBusy: connectionErrors.isBusy });
+  const app = Fastify({
+    serverFactory: (handler) => createHttpServer(handler, { connectionErrors, drain }),
+    clientErrorHandler: () => {},
+    // While draining, requests on connections that are open are still answered, with `connection: close`.
+    return503OnClosing: false,
+    genReqId: () => ids.next('req'),
+    rewriteUrl: ({ url }) => repairUrl(url!),
+    routerOptions: { maxParamLength: HEADER_BYTES_MAX },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, strict: true, strictTypes: false } },
+    schemaErrorFormatter: explainFaults,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.addHook('preClose', async () => drain.begin());
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    connectionErrors.track(reply);
+    done();
+  });
+  // For requests that came before the drain began; to those that come later Fastify adds the header itself.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (drain.hasBegun()) reply.header('connection', 'close');
+    done(null, payload);
+  });
+  return app;
+}
+
+/** In the order in which a request meets them. */
+function addHooks(app: ApiApp, services: ApiServices): void {
+  const { authenticator, log } = services;
+  const readBody = createBodyHook(services);
+  app.addHook('onRequest', (request, reply, done) => {
+    const check = () => checkAccess(app, authenticator, request, reply);
+    try {
+      check();
+      done();
+    } catch (error) {
+      const refreshed = error instanceof UnknownKeyError ? authenticator.refreshForUnknown() : null;
+      if (refreshed === null) throw error;
+      refreshed.then(check).then(() => done(), done);
+    }
+  });
+  app.addHook('preParsing', (request, _reply, payload, done) => readBody(request, (error) => done(error, payload)));
+  // The body has been read by then; Fastify has a parser run all the same.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body));
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { schema, config } = request.routeOptions;
+    const query = request.query as Record<string, unknown>;
+    if (schema?.querystring !== undefined) readQueryNumbers(query, schema.querystring);
+    else if (config.scope !== null) refuseParts(query, 'query parameters');
+    if (schema?.body === undefined) refuseParts(request.body, 'fields');
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const route = request.routeOptions.url ?? 'none';
+    sendError(toApiError(error, { requestId: request.id, route, log }), request, reply);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    if (log.isLevelEnabled('debug')) log.debug(describeExchange(request, reply), 'answered a request');
+    done();
+  });
+}
+
+/** Reads and parses the body where a method may have one; `request.body` is an object then, `{}` if there is none. */
+function createBodyHook({ limits }: ApiServices) {
+  const reader = createBodyReader({ bytesBudget: limits.requestBytesBudget });
+  return (request: FastifyRequest, done: (error?: ApiError) => void): void => {
+    if (request.method === 'GET' || request.method === 'HEAD') return done();
+    const { bodyBytesMax = REQUEST_BYTES_MAX, bodyShape = {} } = request.routeOptions.config;
+    reader.read(request.raw, bodyBytesMax, (error, bytes) => {
+      if (error !== null) return done(error);
+      try {
+        request.body = bytes.length === 0 ? {} : parseRequestJson(bytes, bodyShape);
+      } catch (fault) {
+        return done(fault as ApiError);
+      }
+      done();
+    });
+  };
+}
+
+/** Where nothing is taken, everything is unknown. Monitors may add to the query of the routes without a key. */
+function refuseParts(parts: unknown, noun: 'fields' | 'query parameters'): void {
+  const [name] = Object.keys(parts ?? {});
+  if (name === undefined) return;
+  const param = noun === 'fields' ? pointTo(name) : clip(name);
+  throw new ApiError('invalid_request', `this request takes no ${noun}; leave "${clip(name)}" out`, { param });
+}
+
+function describeExchange(request: FastifyRequest, reply: FastifyReply): object {
+  return {
+    request_id: request.id,
+    method: request.method,
+    // Never the URL itself: ids are personal, and a query may be anything.
+    route: request.routeOptions.url ?? 'none',
+    status: reply.statusCode,
+    duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+  };
+}
+
+function addRoutes(app: ApiApp, services: ApiServices): void {
+  const cursors = createCursors(services.cursorKey);
+  addDestinationRoutes(app, services, cursors);
+  addSigningKeyRoutes(app, services, cursors);
+  addSubscriptionRoutes(app, services, cursors);
+  addEventRoutes(app, services, cursors);
+  addEventBatchRoutes(app, services);
+  addDeliveryRoutes(app, services, cursors);
+  addDlqRoutes(app, services, cursors);
+  addApiKeyRoutes(app, services, cursors);
+  addOperationRoutes(app, services);
+}

@@ -1,0 +1,60 @@
+// What the HTTP layer is given by the composition root: everything that is not HTTP.
+import type { Acceptor } from '../accept/accept.ts';
+import type { Mode } from '../model/api-key.ts';
+import type { OpenDelivery } from '../model/delivery.ts';
+import type { DestinationId } from '../model/id.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Ids } from '../runtime/ids.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Store } from '../store/store.ts';
+import type { Authenticator } from './auth.ts';
+
+/** The part of pino that is used here. */
+export interface Logger {
+  isLevelEnabled(level: string): boolean;
+  debug(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export type ProbeResult = 'reachable' | 'unreachable' | 'rate_limited';
+
+export type ApiServices = {
+  store: Store;
+  acceptor: Pick<Acceptor, 'accept' | 'replay'>;
+  authenticator: Authenticator;
+  clock: Clock;
+  random: Random;
+  ids: Ids;
+  log: Logger;
+  /**
+   * Resolves when every node honours a change that was just committed; rejects with ApiError `unavailable` when it
+   * is stored but not confirmed in time. `destinationId`: the destination that changed, null for anything else.
+   */
+  confirmChange: (change: { environment: number; destinationId: DestinationId | null }) => Promise<void>;
+  /** Hands on an unfinished delivery that is due (after a manual retry or a DLQ replay). */
+  dispatch: (delivery: OpenDelivery) => void;
+  /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */
+  checkUrl: (url: URL, mode: Mode) => string | null;
+  /** Connects to a URL as deliveries would, sending nothing. Null: new destinations are not probed. */
+  probe: null | ((request: { environment: number; mode: Mode; url: URL }) => Promise<ProbeResult>);
+  readiness: () => { ready: boolean; reasons: string[] };
+  /** Prometheus text. */
+  metricsText: () => Promise<string>;
+  /** What `GET /metrics` asks for as a bearer token; null: open. */
+  metricsToken: string | null;
+  limits: ApiLimits;
+  /** Signs cursors; the same on every node. */
+  cursorKey: Uint8Array;
+  version: string;
+};
+
+export type ApiLimits = {
+  /** Destinations in an environment. */
+  maxDestinations: number;
+  /** Subscriptions in an environment. */
+  maxSubscriptions: number;
+  /** The body of an event older than this is gone, and so is the way to send it again. */
+  bodyRetentionMs: number;
+  /** Bytes of all requests being read at one time; more are refused with 503. */
+  requestBytesBudget: number;
+};

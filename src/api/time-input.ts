@@ -1,0 +1,46 @@
+// Times as callers write them: RFC 3339 with any offset, a date alone, or a time without seconds.
+
+const DATE = String.raw`(\d{4})-(\d{2})-(\d{2})`;
+const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?`;
+const OFFSET = String.raw`(?:[Zz]|([+-])(\d{2}):(\d{2}))`;
+const FORM = new RegExp(`^${DATE}(?:[Tt]${TIME}${OFFSET})?$`);
+const LENGTH_MAX = 64;
+
+export const TIME_RULE =
+  'write a time such as 2026-01-31T09:30:00Z or 2026-01-31T09:30:00.250+02:00, or a date such as 2026-01-31';
+
+/**
+ * Unix ms of a time in the years 0000-9999 (digits beyond milliseconds are dropped); null when it is no such time:
+ * another form, no offset, a day or time that does not exist. A leap second is refused: nothing here can hold it.
+ */
+export function parseTime(text: string): number | null {
+  const match = text.length <= LENGTH_MAX ? FORM.exec(text) : null;
+  if (match === null) return null;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
+  const milliseconds = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
+  const date = dateOf(year!, month!, day!);
+  if (date === null || hour! > 23 || minute! > 59 || second! > 59) return null;
+  const offset = offsetMs(match[8], Number(match[9] ?? 0), Number(match[10] ?? 0));
+  if (offset === null) return null;
+  const time = date + hour! * 3_600_000 + minute! * 60_000 + second! * 1_000 + milliseconds - offset;
+  return time >= FIRST_TIME && time <= LAST_TIME ? time : null;
+}
+
+/** RFC 3339 has four digits for the year. */
+const FIRST_TIME = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** The start of a day that exists, in UTC. */
+function dateOf(year: number, month: number, day: number): number | null {
+  const date = new Date(0);
+  // Not Date.UTC, which takes the years 0-99 for 1900-1999.
+  date.setUTCFullYear(year, month - 1, day);
+  // A day or month that does not exist ends up in another month.
+  return date.getUTCMonth() === month - 1 ? date.getTime() : null;
+}
+
+function offsetMs(sign: string | undefined, hours: number, minutes: number): number | null {
+  if (hours > 23 || minutes > 59) return null;
+  const offset = (hours * 60 + minutes) * 60_000;
+  return sign === '-' ? -offset : offset;
+}

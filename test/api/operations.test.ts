@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { StoreError } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { startApi } from './harness.ts';
+import type { Api } from './harness.ts';
+
+let api: Api;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.close());
+
+const OPEN = { key: null };
+
+test('health, readiness, metrics and the OpenAPI document need no key', async () => {
+  assert.deepEqual((await api.expect(200, 'GET', '/healthz', OPEN)).json, { status: 'ok' });
+  assert.deepEqual((await api.expect(200, 'GET', '/readyz', OPEN)).json, { status: 'ready' });
+  const metrics = await api.expect(200, 'GET', '/metrics', OPEN);
+  assert.deepEqual(
+    [metrics.text, metrics.headers['content-type']],
+    ['postrider_up 1\n', 'text/plain; version=0.0.4; charset=utf-8'],
+  );
+  const { json } = await api.expect(200, 'GET', '/openapi.json', OPEN);
+  assert.equal(json.openapi, '3.1.0');
+});
+
+test('a service that is not ready says why', async () => {
+  const other = await startApi({ readiness: () => ({ ready: false, reasons: ['the store is away', 'starting'] }) });
+  const { json } = await other.expect(503, 'GET', '/readyz', OPEN);
+  assert.match(JSON.stringify(json), /the store is away; starting/);
+  await other.expect(200, 'GET', '/healthz', OPEN);
+  await other.close();
+});
+
+test('METRICS_TOKEN closes the metrics', async () => {
+  const other = await startApi({ metricsToken: 'm3trics' });
+  await other.refuse('unauthorized', 'GET', '/metrics', OPEN);
+  for (const key of ['wrong', await other.makeKey(), 'm3tric', 'm3tricss']) {
+    await other.refuse('unauthorized', 'GET', '/metrics', { key });
+  }
+  await other.expect(200, 'GET', '/metrics', { key: 'm3trics' });
+  await other.close();
+});
+
+/** An API whose store fails in one method. */
+async function startFailing(method: keyof Store, error: Error): Promise<Api> {
+  const failing = await startApi();
+  (failing.store as Record<keyof Store, unknown>)[method] = () => Promise.reject(error);
+  return failing;
+}
+
+test('a store that is away or full is 503, also for one event of a batch', async () => {
+  for (const code of ['unavailable', 'disk_full'] as const) {
+    const failing = await startFailing('acceptEvents', new StoreError(code, 'SQLITE_FULL: /secret/path'));
+    const event = { type: 'a.b', body: {} };
+    const error = await failing.refuse('unavailable', 'POST', '/v1/events', { body: event });
+    assert.doesNotMatch(error.message, /secret/);
+    const { json } = await failing.expect(200, 'POST', '/v1/events/batch', { body: { events: [event] } });
+    assert.match(JSON.stringify(json), /^\{"data":\[\{"status":503,"error":\{"code":"unavailable"/);
+    await failing.close();
+  }
+});
+
+test('anything unforeseen is internal_error: logged with the request id, and nothing leaks', async () => {
+  const failing = await startFailing('listDestinations', new TypeError('SELECT secret FROM keys'));
+  const { text, headers } = await failing.expect(500, 'GET', '/v1/destinations');
+  assert.doesNotMatch(text, /SELECT|TypeError|\.ts/);
+  const entry = failing.logged.find(({ message }) => message === 'a request failed')!;
+  assert.equal(entry.fields.request_id, headers['x-request-id']);
+  assert.match(String((entry.fields.err as Error).stack), /SELECT secret/);
+  await failing.close();
+});
+
+test('the log of a request has its route, never its URL or key', async () => {
+  const key = await api.makeKey();
+  await api.call('GET', '/v1/events/evt_secret?token=secret', { key });
+  await api.call('GET', '/secret/path', { key });
+  const text = JSON.stringify(api.logged);
+  assert.match(text, /"route":"\/v1\/events\/:id","status":400/);
+  assert.match(text, /"route":"none","status":404/);
+  assert.ok(!text.includes('secret') && !text.includes(key));
+});
+
+test('the document names every error that the table has, and each where it can happen', async () => {
+  const { paths } = (await api.expect(200, 'GET', '/openapi.json', OPEN)).json as {
+    paths: Record<string, Record<string, { security: unknown[]; operationId: string; responses: object }>>;
+  };
+  const text = JSON.stringify(paths);
+  const { ERRORS } = await import('../../src/model/error.ts');
+  // What no route of the document answers with: there is no such path, or no such method.
+  const elsewhere = ['method_not_allowed'];
+  for (const code of Object.keys(ERRORS).filter((name) => !elsewhere.includes(name))) {
+    assert.ok(text.includes(`"${code}"`), code);
+  }
+  const operations = Object.entries(paths).flatMap(([path, item]) => Object.values(item).map((o) => ({ path, ...o })));
+  assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
+  for (const { path, security } of operations) {
+    assert.equal(security.length, path.startsWith('/v1/') ? 1 : 0, path);
+  }
+});

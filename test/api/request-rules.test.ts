@@ -1,0 +1,191 @@
+// What every request must be, whatever its endpoint: media type, size, JSON, known fields and parameters.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { addDestination, startApi } from './harness.ts';
+import type { Api } from './harness.ts';
+
+let api: Api;
+let destination: string;
+before(async () => {
+  api = await startApi();
+  destination = await addDestination(api, { eventType: null });
+});
+after(() => api.close());
+
+const EVENT = '{"type":"a.b","body":{}}';
+
+test('a body is application/json in UTF-8', async () => {
+  const accepted = [
+    'application/json',
+    'Application/JSON',
+    'application/json;charset=utf-8',
+    'application/json; charset="UTF-8"',
+    'application/json ; charset=utf8',
+    'application/json; version=1',
+  ];
+  const refused = [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonp',
+    'application/vnd.api+json',
+    'application/json; charset=iso-8859-1',
+    'application/json; charset=utf-16',
+    'json',
+    '',
+    'application',
+    'application/json, text/plain',
+    '*/*',
+  ];
+  for (const type of accepted) {
+    await api.expect(202, 'POST', '/v1/events', { body: EVENT, headers: { 'content-type': type } });
+  }
+  for (const type of refused) {
+    const call = { body: EVENT, headers: { 'content-type': type } };
+    await api.refuse('unsupported_media_type', 'POST', '/v1/events', call);
+  }
+});
+
+test('a body without a Content-Type, or with a Content-Encoding, is refused', async () => {
+  const headers = { authorization: `Bearer ${await api.makeKey()}` };
+  const { statusCode } = await api.app.inject({ method: 'POST', url: '/v1/events', headers, payload: EVENT });
+  assert.equal(statusCode, 415);
+  for (const encoding of ['gzip', 'identity', 'br', '']) {
+    const call = { body: EVENT, headers: { 'content-encoding': encoding } };
+    await api.refuse('unsupported_media_type', 'POST', '/v1/events', call);
+  }
+});
+
+test('no body counts as {}, with or without a Content-Type', async () => {
+  const url = `/v1/destinations/${destination}`;
+  const types: Record<string, string>[] = [
+    {},
+    { 'content-type': 'application/json' },
+    { 'content-type': 'text/plain' },
+  ];
+  for (const headers of types) {
+    await api.expect(200, 'PATCH', url, { headers });
+    await api.expect(200, 'PATCH', url, { headers: { ...headers, 'content-length': '0' } });
+    const error = await api.refuse('invalid_request', 'POST', '/v1/events', { headers });
+    assert.equal(error.param, '/type');
+  }
+  await api.refuse('invalid_request', 'PATCH', url, { body: ' ' });
+});
+
+test('requests other than events have at most 65,536 bytes', async () => {
+  const url = `/v1/destinations/${destination}`;
+  await api.expect(200, 'PATCH', url, { body: '{}'.padEnd(65_536) });
+  await api.refuse('body_too_large', 'PATCH', url, { body: '{}'.padEnd(65_537) });
+  for (const path of ['/v1/destinations', '/v1/subscriptions', '/v1/api-keys', '/v1/deliveries/x/retry']) {
+    await api.refuse('body_too_large', 'POST', path, { body: '{}'.padEnd(65_537) });
+  }
+  await api.refuse('body_too_large', 'DELETE', url, { body: '{}'.padEnd(65_537) });
+});
+
+test('what is no JSON object is invalid_request, whatever the endpoint', async () => {
+  const bodies = [
+    '{',
+    '{"type"',
+    '{"type":"a.b","body":{}',
+    '{"type":"a.b","body":{}}x',
+    'null',
+    '[]',
+    '"x"',
+    '7',
+    '\ufeff{}',
+    "{'type':'a.b'}",
+    '{"type":"a.b",}',
+    '\u0000',
+  ];
+  const places = [
+    ['POST', '/v1/events'],
+    ['POST', '/v1/events/batch'],
+    ['POST', '/v1/destinations'],
+    ['PATCH', `/v1/destinations/${destination}`],
+    ['DELETE', `/v1/destinations/${destination}`],
+    ['POST', '/v1/deliveries/x/retry'],
+  ] as const;
+  for (const [method, url] of places) {
+    for (const body of bodies) await api.refuse('invalid_request', method, url, { body });
+    await api.refuse('invalid_request', method, url, {
+      body: Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d]),
+    });
+  }
+});
+
+test('members that JavaScript has a meaning for are fields like any other', async () => {
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    const body = `{"type":"a.b","body":{},"${name}":{"x":1}}`;
+    assert.equal((await api.refuse('invalid_request', 'POST', '/v1/events', { body })).param, `/${name}`);
+    const patch = { body: `{"${name}":1}` };
+    const error = await api.refuse('invalid_request', 'PATCH', `/v1/destinations/${destination}`, patch);
+    assert.equal(error.param, `/${name}`);
+    assert.equal((await api.refuse('invalid_request', 'GET', `/v1/events?${name}=1`)).param, name);
+  }
+  assert.equal(
+    (await api.refuse('invalid_request', 'POST', '/v1/events', { body: '{"__proto__":{"type":"a.b"}}' })).param,
+    '/type',
+  );
+});
+
+const LISTS = [
+  'destinations',
+  'subscriptions',
+  'events',
+  'deliveries',
+  'dlq',
+  'api-keys',
+  'destinations/ID/signing-keys',
+];
+
+test('a limit is a whole number of 1-100', async () => {
+  for (const list of LISTS) {
+    const url = `/v1/${list.replace('ID', destination)}`;
+    for (const limit of ['1', '100', '007']) await api.expect(200, 'GET', `${url}?limit=${limit}`);
+    for (const limit of [
+      '0',
+      '101',
+      '-1',
+      '1.5',
+      '1e1',
+      '0x10',
+      '',
+      '+5',
+      '%205',
+      'x',
+      'NaN',
+      '5&limit=6',
+      '9'.repeat(30),
+    ]) {
+      const error = await api.refuse('invalid_request', 'GET', `${url}?limit=${limit}`);
+      assert.equal(error.param, 'limit', limit);
+    }
+  }
+});
+
+test('unknown and repeated query parameters are named, wherever they are', async () => {
+  for (const list of LISTS) {
+    const url = `/v1/${list.replace('ID', destination)}`;
+    assert.equal((await api.refuse('invalid_request', 'GET', `${url}?page=2`)).param, 'page');
+    assert.equal((await api.refuse('invalid_request', 'GET', `${url}?cursor=a&cursor=b`)).param, 'cursor');
+  }
+  const others = [
+    ['GET', `/v1/destinations/${destination}`],
+    ['PATCH', `/v1/destinations/${destination}`],
+    ['POST', '/v1/events'],
+    ['POST', '/v1/deliveries/x/retry'],
+  ] as const;
+  for (const [method, url] of others) {
+    assert.equal((await api.refuse('invalid_request', method, `${url}?dry_run=1`, { body: '{}' })).param, 'dry_run');
+  }
+  await api.expect(200, 'GET', '/healthz?probe=1', { key: null });
+});
+
+test('a cursor that was not made by this list is invalid_cursor', async () => {
+  for (const list of LISTS) {
+    for (const cursor of ['', 'x', '%00', 'é', 'x'.repeat(10_000)]) {
+      const url = `/v1/${list.replace('ID', destination)}?cursor=${encodeURIComponent(cursor)}`;
+      assert.equal((await api.refuse('invalid_cursor', 'GET', url)).param, 'cursor');
+    }
+  }
+});
