@@ -1,0 +1,373 @@
+// The composition root: makes every part in the order of an event's path, hands each what it needs, starts and
+// stops them. Nothing here decides anything.
+import { hkdfSync } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createAcceptor } from './accept/accept.ts';
+import type { Acceptor } from './accept/accept.ts';
+import { createAuthenticator } from './api/auth.ts';
+import type { Authenticator } from './api/auth.ts';
+import { createServer } from './api/server.ts';
+import { createAttempter } from './attempt/attempter.ts';
+import type { Attempter } from './attempt/attempter.ts';
+import { createGuard } from './attempt/guard.ts';
+import type { Guard } from './attempt/guard.ts';
+import { createResolver } from './attempt/resolver.ts';
+import { VERSION } from './config.ts';
+import type { Settings } from './config.ts';
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import { soleOwnership } from './dispatch/ownership.ts';
+import { createPayloads } from './dispatch/payloads.ts';
+import { createRunner } from './dispatch/runner.ts';
+import type { FinishedAttempt } from './dispatch/runner.ts';
+import { createRetentionLoops } from './maintain/retention.ts';
+import { createFollower } from './match/follow.ts';
+import type { Follower } from './match/follow.ts';
+import { IndexedMatcher } from './match/indexed.ts';
+import type { Mode } from './model/api-key.ts';
+import type { DestinationId } from './model/id.ts';
+import { idTime } from './model/id.ts';
+import { createRecorder } from './record/recorder.ts';
+import type { Recorder } from './record/recorder.ts';
+import type { Clock } from './runtime/clock.ts';
+import { delay, systemClock } from './runtime/clock.ts';
+import { watchEventLoopDelay } from './runtime/event-loop.ts';
+import { createIds } from './runtime/ids.ts';
+import type { Ids } from './runtime/ids.ts';
+import type { Log } from './runtime/log.ts';
+import { createLoop } from './runtime/loop.ts';
+import type { Loop } from './runtime/loop.ts';
+import { createMetrics } from './runtime/metrics.ts';
+import type { Metrics } from './runtime/metrics.ts';
+import { systemRandom } from './runtime/random.ts';
+import type { Store } from './store/store.ts';
+
+export type App = {
+  /** `http://host:port`, with the port that was bound. */
+  baseUrl: string;
+  /** Stops accepting, finishes what is on the wire, records it, closes everything. */
+  stop(): Promise<void>;
+};
+
+/** What every part is made from. */
+type Base = {
+  settings: Settings;
+  log: Log;
+  clock: Clock;
+  ids: Ids;
+  metrics: Metrics;
+  store: Store;
+  modes: ReadonlyMap<number, Mode>;
+  onError: (error: unknown, where: string) => void;
+};
+
+/** How soon a change made beside this process (a key revoked on the command line) is noticed. */
+const FOLLOW_INTERVAL_MS = 250;
+const TOUCH_KEYS_INTERVAL_MS = 10_000;
+const STATS_LIFETIME_MS = 5_000;
+/** At a stop: for results that cannot be stored. They are not lost, only sent again after the next start. */
+const STORE_WAIT_MAX_MS = 5_000;
+
+/** Serves on a store that is open, until `stop`, which closes it. Rejects when the address cannot be bound. */
+export async function startApp(options: {
+  settings: Settings;
+  log: Log;
+  store: Store;
+  masterKey: Uint8Array;
+}): Promise<App> {
+  const base = await createBase(options);
+  const guard = createGuard({ testSubnets: base.settings.TEST_SUBNETS, allowSubnets: base.settings.ALLOW_SUBNETS });
+  const attempter = createSending(base, guard);
+  const { follower, recorder, dispatcher } = createDelivering(base, attempter);
+  const acceptor = createAccepting(base, follower, dispatcher);
+  const authenticator = createAuthenticator({ store: base.store, clock: base.clock });
+  const { loops, wakeEndDeleted } = createLoops(base, follower, authenticator);
+  const state = { isReady: false };
+
+  const server = await createServer({
+    ...createApiServices(base, { guard, attempter, follower, recorder, dispatcher, acceptor, wakeEndDeleted }),
+    authenticator,
+    cursorKey: new Uint8Array(hkdfSync('sha256', options.masterKey, '', 'postrider cursors', 32)),
+    readiness: () => readinessOf(state.isReady, recorder),
+  });
+
+  await catchUpAll(base, follower);
+  await authenticator.refresh();
+  await dispatcher.load();
+  await server.listen({ host: base.settings.HOST, port: base.settings.PORT });
+  const address = server.server.address() as AddressInfo;
+  // Before the first attempt: the service must never deliver to itself.
+  guard.setOwnAddress({ address: address.address, port: address.port });
+  await dispatcher.start();
+  for (const loop of loops) loop.start();
+  state.isReady = true;
+
+  return {
+    baseUrl: `http://${hostInUrl(base.settings.HOST)}:${address.port}`,
+    async stop() {
+      state.isReady = false;
+      await Promise.all([server.close(), dispatcher.stop(base.settings.DRAIN_TIMEOUT)]);
+      await Promise.all(loops.map((loop) => loop.stop()));
+      // Bounded, for the store may be the reason why somebody stops us.
+      await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(base.clock, STORE_WAIT_MAX_MS)]);
+      await base.store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => base.onError(error, 'stop'));
+      attempter.close();
+      await base.store.close();
+    },
+  };
+}
+
+async function createBase(options: { settings: Settings; log: Log; store: Store }): Promise<Base> {
+  const { settings, log, store } = options;
+  const metrics = createMetrics();
+  const environments = await store.readEnvironments();
+  return {
+    settings,
+    log,
+    clock: systemClock,
+    ids: createIds(systemClock, systemRandom),
+    metrics,
+    store,
+    modes: new Map(environments.map(({ environment, mode }) => [environment, mode])),
+    onError: (error, where) => {
+      metrics.loopFailures.inc({ loop: where });
+      log.error({ err: error, where }, 'a step failed; it will be tried again');
+    },
+  };
+}
+
+function createSending({ settings, clock, onError }: Base, guard: Guard): Attempter {
+  return createAttempter({
+    guard,
+    resolver: createResolver({ clock }),
+    clock,
+    version: VERSION,
+    probesPerMinute: settings.REACHABILITY_PER_MINUTE,
+    onFault: (error) => onError(error, 'attempt'),
+  });
+}
+
+/** dispatch → attempt → record, and the configuration that they and matching follow. */
+function createDelivering(base: Base, attempter: Attempter) {
+  const { settings, log, clock, metrics, store, modes, onError } = base;
+  const follower = createFollower({
+    environments: [...modes.keys()],
+    load: (request) => store.readChanges(request),
+    createMatcher: () => new IndexedMatcher(),
+    onDestinationChanged: (destination) => dispatcher.destinationChanged(destination),
+    onDestinationDeleted: (id) => dispatcher.destinationDeleted(id),
+  });
+  const recorder = createRecorder({
+    store,
+    clock,
+    random: systemRandom,
+    onPaused: (ids) => void announcePauses(base, follower, ids).catch((error: unknown) => onError(error, 'pause')),
+    onTrouble: (error) => log.error({ err: error }, 'results cannot be stored; no new attempts until they can'),
+    onRecovered: () => {
+      log.warn('results are stored again');
+      dispatcher.resume();
+    },
+  });
+  const payloads = createPayloads(store, settings.PAYLOAD_CACHE);
+  const runner = createRunner({
+    perform: attempter.perform,
+    recorder,
+    payloads,
+    ownership: soleOwnership,
+    clock,
+    modeOf: (environment) => modes.get(environment)!,
+    bodyRetentionMs: settings.BODY_RETENTION,
+    failingAfterMs: settings.FAILING_AFTER,
+    onFinished: (finished) => noteAttempt(metrics, log, finished),
+  });
+  const dispatcher: Dispatcher = new Dispatcher({
+    store,
+    clock,
+    payloads,
+    runner,
+    destinationOf: follower.destinationOf,
+    slots: settings.MAX_IN_FLIGHT,
+    onError,
+  });
+  return { follower, recorder, dispatcher };
+}
+
+function createAccepting(base: Base, follower: Follower, dispatcher: Dispatcher): Acceptor {
+  const { settings, clock, ids, metrics, store } = base;
+  return createAcceptor({
+    store,
+    configurationOf: follower.configurationOf,
+    catchUp: follower.catchUp,
+    clock,
+    ids,
+    bodyRetentionMs: settings.BODY_RETENTION,
+    onScheduled: (deliveries, event, body) => dispatcher.offer(deliveries, event, body),
+    onAccepted: (deliveryCount) => {
+      metrics.eventsAccepted.inc();
+      metrics.deliveriesScheduled.inc(deliveryCount);
+    },
+    onRefused: (reason) => metrics.acceptsRefused.inc({ reason }),
+  });
+}
+
+/** Every background loop of the service, but for the dispatcher's own sweep. */
+function createLoops(
+  base: Base,
+  follower: Follower,
+  authenticator: Authenticator,
+): { loops: Loop[]; wakeEndDeleted: () => void } {
+  const { settings, clock, metrics, store, onError } = base;
+  const { loops, wakeEndDeleted } = createRetentionLoops({
+    store,
+    clock,
+    bodyRetentionMs: settings.BODY_RETENTION,
+    rowRetentionMs: settings.ROW_RETENTION,
+    onErased: (count) => metrics.bodiesErased.inc(count),
+    onPruned: (count) => metrics.rowsPruned.inc(count),
+    onError,
+  });
+  const follow = createLoop({
+    name: 'follow',
+    clock,
+    intervalMs: FOLLOW_INTERVAL_MS,
+    onError,
+    step: createFollowStep(store, follower, authenticator),
+  });
+  const touchKeys = createLoop({
+    name: 'touch-keys',
+    clock,
+    intervalMs: TOUCH_KEYS_INTERVAL_MS,
+    onError,
+    step: async () => {
+      const uses = authenticator.takeUses();
+      if (uses.length > 0) await store.touchApiKeys(uses);
+      return 'idle';
+    },
+  });
+  return { loops: [follow, touchKeys, ...loops], wakeEndDeleted };
+}
+
+/** Notices what was changed beside this process, by the versions that every change raises. */
+function createFollowStep(store: Store, follower: Follower, authenticator: Authenticator) {
+  const authVersions = new Map<number, number>();
+  return async (): Promise<'idle'> => {
+    for (const { environment, configVersion, authVersion } of await store.readEnvironments()) {
+      if (configVersion > follower.configurationOf(environment).version) await follower.catchUp(environment);
+      if (authVersion === authVersions.get(environment)) continue;
+      await authenticator.refresh();
+      authVersions.set(environment, authVersion);
+    }
+    return 'idle';
+  };
+}
+
+type ApiParts = {
+  guard: Guard;
+  attempter: Attempter;
+  follower: Follower;
+  recorder: Recorder;
+  dispatcher: Dispatcher;
+  acceptor: Acceptor;
+  wakeEndDeleted: () => void;
+};
+
+function createApiServices(base: Base, parts: ApiParts) {
+  const { settings, log, clock, ids, metrics, store, modes } = base;
+  const { guard, attempter, follower, dispatcher, acceptor } = parts;
+  const statsOf = cacheFor(clock, STATS_LIFETIME_MS, () => store.readStats());
+  metrics.watch({
+    onWire: () => dispatcher.stats().onWire,
+    waiting: () => dispatcher.stats().waiting,
+    unfinished: async () => (await statsOf()).unfinished.reduce((sum, { count }) => sum + count, 0),
+    storedBytes: async () => (await statsOf()).storedBytes ?? 0,
+    eventLoopDelaySeconds: watchEventLoopDelay(),
+  });
+  return {
+    store,
+    acceptor,
+    clock,
+    random: systemRandom,
+    ids,
+    log,
+    async confirmChange({ environment, destinationId }: { environment: number; destinationId: DestinationId | null }) {
+      await follower.catchUp(environment);
+      if (destinationId !== null && follower.destinationOf(destinationId) === undefined) parts.wakeEndDeleted();
+    },
+    dispatch: (delivery: Parameters<Dispatcher['sendAgain']>[0]) => dispatcher.sendAgain(delivery),
+    checkUrl: (url: URL, mode: Mode) => guard.checkUrl(url, mode),
+    probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(attempter),
+    metricsText: () => metrics.registry.metrics(),
+    metricsToken: settings.METRICS_TOKEN === '' ? null : settings.METRICS_TOKEN,
+    limits: {
+      maxDestinations: settings.MAX_DESTINATIONS,
+      maxSubscriptions: settings.MAX_SUBSCRIPTIONS,
+      bodyRetentionMs: settings.BODY_RETENTION,
+      requestBytesBudget: settings.REQUEST_BUFFER,
+    },
+    modes,
+    version: VERSION,
+  };
+}
+
+function createProbe(attempter: Attempter) {
+  return async ({ environment, mode, url }: { environment: number; mode: Mode; url: URL }) =>
+    attempter.allowProbe(environment) ? attempter.probe(url, mode) : ('rate_limited' as const);
+}
+
+function readinessOf(isReady: boolean, recorder: Recorder): { ready: boolean; reasons: string[] } {
+  const reasons = [];
+  if (!isReady) reasons.push('starting or stopping');
+  if (!recorder.isWriting()) reasons.push('results cannot be stored');
+  return { ready: reasons.length === 0, reasons };
+}
+
+async function catchUpAll({ modes }: Pick<Base, 'modes'>, follower: Follower): Promise<void> {
+  for (const environment of modes.keys()) await follower.catchUp(environment);
+}
+
+/** A pause that nobody asked for is worth a warning. */
+async function announcePauses(base: Base, follower: Follower, ids: DestinationId[]): Promise<void> {
+  await catchUpAll(base, follower);
+  for (const id of ids) {
+    const reason = follower.destinationOf(id)?.pausedReason ?? 'failing';
+    base.metrics.destinationsPaused.inc({ reason });
+    base.log.warn({ destination: id, reason }, 'destination paused: it gets no attempts until it is set active');
+  }
+}
+
+function noteAttempt(metrics: Metrics, log: Log, { delivery, trigger, result, decision }: FinishedAttempt): void {
+  metrics.attempts.inc({ outcome: result.outcome });
+  metrics.attemptSeconds.observe(result.durationMs / 1000);
+  if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
+  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.inc({ status: decision.status });
+  log.info(
+    {
+      delivery: delivery.id,
+      event: delivery.eventId,
+      destination: delivery.destinationId,
+      attempt: delivery.attemptCount + 1,
+      trigger,
+      outcome: result.outcome,
+      code: result.responseCode,
+      ms: Math.round(result.durationMs),
+      status: decision?.status ?? 'unchanged',
+    },
+    'attempt',
+  );
+}
+
+/** Reads again only when what was read is older than `lifetimeMs`: a scrape must not load the store. */
+function cacheFor<T>(clock: Clock, lifetimeMs: number, read: () => Promise<T>): () => Promise<T> {
+  let cached: { value: Promise<T>; readAt: number } | null = null;
+  return () => {
+    const now = clock.monotonic();
+    if (cached === null || now - cached.readAt > lifetimeMs) cached = { value: read(), readAt: now };
+    return cached.value;
+  };
+}
+
+/** IPv6 addresses go in brackets; "any address" is reached by loopback. */
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,203 @@
+// A receiver to try things with: prints every delivery that it gets, and whether its signature holds.
+import { isUtf8 } from 'node:buffer';
+import { styleText } from 'node:util';
+import { UsageError } from '../config.ts';
+import { formatTime } from '../model/time.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { JSON_FLAG } from './command.ts';
+import type { Command, CommandLine } from './command.ts';
+import { startReceiver } from './receiver.ts';
+import type { Arrival, Receiver } from './receiver.ts';
+import { createVerifier } from './signature.ts';
+import type { Verdict, Verify } from './signature.ts';
+
+const PORT_DEFAULT = 8384;
+const COLUMNS = 80;
+const INDENT = '  ';
+const BODY_LINES_MAX = 4;
+
+export const receiveCommand: Command = {
+  name: 'receive',
+  summary: 'Receive deliveries on this machine: print each and check its signature',
+  usage: ['receive [--port 8384] [--secret whsec_…[,whsec_…]] [--status 500] [--json]'],
+  settings: [],
+  flags: {
+    port: { type: 'string', meaning: `port of 127.0.0.1; default ${PORT_DEFAULT}, 0 picks a free one`, value: 'PORT' },
+    secret: { type: 'string', meaning: 'signing secrets, comma-separated: one that holds is enough', value: 'SECRETS' },
+    status: { type: 'string', meaning: 'answer this instead of 200, to see retries', value: 'CODE' },
+    json: { ...JSON_FLAG, meaning: 'print one JSON object a line, with all headers and the whole body' },
+  },
+  wordsMax: 0,
+  run: receive,
+};
+
+type Options = { port: number; secretCount: number; verify: Verify; status: number; isJson: boolean };
+
+/** What became of a request. */
+type Reception = { arrival: Arrival; verdict: Verdict; answered: number };
+
+async function receive(line: CommandLine): Promise<number> {
+  const options = readOptions(line);
+  const present = options.isJson ? asJson : asText;
+  // Before the first line is out: whoever waits for that line may then end this at once.
+  const ended = nextEnd();
+  let receiver: Receiver;
+  try {
+    receiver = await startReceiver({ port: options.port, clock: systemClock, onArrival: take });
+  } catch (error) {
+    process.stderr.write(`postrider: ${explainListening(error, options.port)}\n`);
+    return 1;
+  }
+  process.stdout.write(options.isJson ? jsonLine({ event: 'listening', url: receiver.url }) : greet(receiver, options));
+  await ended;
+  receiver.close();
+  return 0;
+
+  function take(arrival: Arrival): number {
+    const verdict = options.verify(arrival);
+    const answered = verdict.result === 'refused' ? 401 : options.status;
+    process.stdout.write(present({ arrival, verdict, answered }));
+    return answered;
+  }
+}
+
+function readOptions(line: CommandLine): Options {
+  const text = line.textOf('secret');
+  const secrets = text === null ? [] : text.split(',').map((secret) => secret.trim());
+  return {
+    port: readInteger(line, 'port', { fallback: PORT_DEFAULT, min: 0, max: 65_535 }),
+    secretCount: secrets.length,
+    verify: createVerifier(secrets),
+    status: readInteger(line, 'status', { fallback: 200, min: 200, max: 599 }),
+    isJson: line.has('json'),
+  };
+}
+
+function readInteger(line: CommandLine, flag: string, range: { fallback: number; min: number; max: number }): number {
+  const text = line.textOf(flag);
+  if (text === null) return range.fallback;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= range.min && value <= range.max) return value;
+  throw new UsageError(`--${flag}: "${text}" is not a whole number from ${range.min} to ${range.max}`);
+}
+
+/** Ctrl-C, SIGTERM, or nobody reads the output any more (`postrider receive | head -3`). */
+function nextEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    process.stdout.on('error', () => resolve());
+  });
+}
+
+function explainListening(error: unknown, port: number): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'EADDRINUSE') return `port ${port} is in use; end what listens there, or choose another with --port`;
+  if (code === 'EACCES') return `this user may not listen on port ${port}; choose another with --port`;
+  throw error;
+}
+
+// ── For people ──
+
+function greet({ url }: Receiver, { secretCount, status }: Options): string {
+  const checking =
+    secretCount === 0 ? 'Signatures are not checked: that needs --secret whsec_…' : 'Signatures are checked.';
+  const answering = status === 200 ? '' : ` Answering ${status}.`;
+  return `Receiving on ${url}, any path. Ctrl-C ends it.\n${checking}${answering}\n`;
+}
+
+function asText({ arrival, verdict, answered }: Reception): string {
+  const { type, data } = openEnvelope(arrival.body);
+  const path = arrival.path === '/' ? '' : `  ${printable(arrival.path)}`;
+  const time = formatTime(arrival.receivedAt).slice('2026-01-31T'.length);
+  const { 'webhook-id': id, 'postrider-delivery-id': delivery, 'postrider-attempt': attempt } = arrival.headers;
+  const identity = [id ?? 'no webhook-id', delivery, attempt && `attempt ${attempt}`].filter(Boolean).join('  ');
+  return [
+    '',
+    `${time}  ${style('bold', type)}  ${describeVerdict(verdict)}  → ${answered}${path}`,
+    `${INDENT}${printable(identity)}`,
+    ...wrap(data, { columns: COLUMNS - INDENT.length, linesMax: BODY_LINES_MAX }).map((row) =>
+      style('dim', INDENT + row),
+    ),
+    '',
+  ].join('\n');
+}
+
+function describeVerdict(verdict: Verdict): string {
+  if (verdict.result === 'not_checked') return style('dim', 'not checked');
+  if (verdict.result === 'refused') return style('red', `✘ NOT verified: ${verdict.reason}`);
+  return style('green', verdict.by.length === 1 ? '✔ verified' : `✔ verified by secrets ${verdict.by.join(' and ')}`);
+}
+
+/** What the service wraps around an event's body; the members before `data` hold no quotes inside. */
+const ENVELOPE = /^\{"id":"[^"]*","type":"([^"]*)","timestamp":"[^"]*","data":/;
+
+/** The event's type and body; of a body that is no event all there is. */
+function openEnvelope(body: Buffer): { type: string; data: string } {
+  if (!isUtf8(body)) return { type: '(not an event)', data: `${body.length} bytes that are not UTF-8` };
+  const text = body.toString();
+  const envelope = ENVELOPE.exec(text);
+  if (envelope === null) return { type: '(not an event)', data: printable(text) };
+  return { type: printable(envelope[1]!), data: printable(text.slice(envelope[0].length, -1)) };
+}
+
+/** On one line and harmless: what strangers send must not move the cursor or reorder what a terminal shows. */
+function printable(text: string): string {
+  return text
+    .replaceAll(/[\n\r]\s*/g, ' ')
+    .replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`);
+}
+
+/** Breaks between characters as people see them; what is beyond the last line is counted. */
+function wrap(text: string, { columns, linesMax }: { columns: number; linesMax: number }): string[] {
+  const lines = [''];
+  let width = 0;
+  let taken = 0;
+  for (const { segment, index } of new Intl.Segmenter().segment(text.slice(0, columns * (linesMax + 1)))) {
+    const segmentWidth = WIDE.test(segment) ? 2 : 1;
+    if (width + segmentWidth > columns) {
+      if (lines.length === linesMax) break;
+      lines.push('');
+      width = 0;
+    }
+    lines[lines.length - 1] += segment;
+    width += segmentWidth;
+    taken = index + segment.length;
+  }
+  return taken < text.length ? [...lines, `… ${text.length - taken} characters more`] : lines;
+}
+
+/** Takes two columns of a terminal. Near enough: nothing but the right edge depends on it. */
+const WIDE =
+  /\p{Emoji_Presentation}|\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]/u;
+
+/** Plain unless standard output is a terminal and NO_COLOR is not set. */
+function style(format: 'bold' | 'dim' | 'red' | 'green', text: string): string {
+  return styleText(format, text, { stream: process.stdout });
+}
+
+// ── For programs ──
+
+function asJson({ arrival, verdict, answered }: Reception): string {
+  const { receivedAt, path, headers, body } = arrival;
+  const isText = isUtf8(body);
+  return jsonLine({
+    event: 'request',
+    received_at: formatTime(receivedAt),
+    path,
+    type: ENVELOPE.exec(body.toString())?.[1] ?? null,
+    webhook_id: headers['webhook-id'] ?? null,
+    delivery_id: headers['postrider-delivery-id'] ?? null,
+    attempt: /^\d+$/.test(headers['postrider-attempt'] ?? '') ? Number(headers['postrider-attempt']) : null,
+    signature: verdict.result,
+    verified_by: verdict.result === 'verified' ? verdict.by : [],
+    reason: verdict.result === 'refused' ? verdict.reason : null,
+    answered,
+    headers,
+    body: body.toString(isText ? 'utf8' : 'base64'),
+    body_encoding: isText ? 'utf8' : 'base64',
+  });
+}
+
+function jsonLine(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}

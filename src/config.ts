@@ -1,0 +1,257 @@
+// Every setting once: name, default, unit, meaning. Default < file < environment (POSTRIDER_…) < flag.
+// The reference page is generated from this table; whatever is not in it is refused with a suggestion.
+import { readFileSync } from 'node:fs';
+import packageJson from '../package.json' with { type: 'json' };
+import { parseSubnet } from './attempt/guard.ts';
+
+export const VERSION: string = packageJson.version;
+
+/** A mistake in the settings or on the command line: exit code 2, and no stack. */
+export class UsageError extends Error {}
+
+type Setting<T> = {
+  /** As text, the way a user would write it. */
+  default: string;
+  unit: string;
+  meaning: string;
+  /** Throws an Error whose message completes “NAME: …”. */
+  parse: (text: string) => T;
+  isSecret?: boolean;
+};
+
+const DAY_MS = 86_400_000;
+
+export const SETTINGS = {
+  HOST: text('127.0.0.1', 'address to listen on; 0.0.0.0 for all'),
+  PORT: integer('8383', { min: 0, max: 65_535 }, 'TCP port to listen on; 0 picks a free one'),
+  DATA_DIR: text('./data', 'folder of the embedded store, made if missing; one server at a time'),
+  DATABASE_URL: setting(
+    '',
+    'URL',
+    'reserved for PostgreSQL; this version has the embedded store only',
+    refuseDatabaseUrl,
+  ),
+  MASTER_KEY: {
+    ...text('', '32 bytes as base64 or 64 hex digits: encrypts secrets at rest. Empty: DATA_DIR/master.key'),
+    isSecret: true,
+  },
+  LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'least severe log lines to write'),
+  TEST_SUBNETS: subnets('', 'private subnets (CIDR, comma-separated) that destinations in test mode may be in'),
+  ALLOW_SUBNETS: subnets('', 'private subnets that destinations in both modes may be in; live mode still needs HTTPS'),
+  REACHABILITY_CHECK: choice('on', ['on', 'off'], 'connect to the URL of a new destination before it is created'),
+  REACHABILITY_PER_MINUTE: integer('60', { min: 1, max: 10_000 }, 'such connections per environment and minute'),
+  MAX_DESTINATIONS: integer('10000', { min: 1, max: 1_000_000 }, 'destinations in an environment'),
+  MAX_SUBSCRIPTIONS: integer('1000000', { min: 1, max: 10_000_000 }, 'subscriptions in an environment'),
+  MAX_BACKLOG: integer(
+    '10000000',
+    { min: 1, max: 1_000_000_000 },
+    'unfinished deliveries of one destination; more are born dead',
+  ),
+  MAX_IN_FLIGHT: integer('2048', { min: 4, max: 20_000 }, 'attempts on the wire at once, over all destinations'),
+  BODY_RETENTION: duration('30d', { minMs: 1_000, maxMs: 3_650 * DAY_MS }, 'bodies of events are erased after this'),
+  ROW_RETENTION: duration(
+    '90d',
+    { minMs: 1_000, maxMs: 3_650 * DAY_MS },
+    'events and deliveries are removed after this',
+  ),
+  FAILING_AFTER: duration(
+    '5d',
+    { minMs: 0, maxMs: 365 * DAY_MS },
+    'a destination without success for so long is paused; 0 never',
+  ),
+  DRAIN_TIMEOUT: duration('20s', { minMs: 0, maxMs: 600_000 }, 'wait for what is on the wire after SIGTERM'),
+  DISK_RESERVE: size('256MB', 'free disk space kept for results: below it new events are refused'),
+  PAYLOAD_CACHE: size('64MB', 'memory for bodies that are about to be sent'),
+  REQUEST_BUFFER: size('128MB', 'memory for requests that are being read; more are refused with 503'),
+  METRICS_TOKEN: { ...text('', 'bearer token that GET /metrics asks for; empty: open'), isSecret: true },
+} as const satisfies Record<string, Setting<unknown>>;
+
+export type SettingName = keyof typeof SETTINGS;
+export type Settings = { [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
+
+const PREFIX = 'POSTRIDER_';
+/** Not settings themselves: where the file is, and what the container sets. */
+const OTHER_VARIABLES = new Set(['POSTRIDER_CONFIG']);
+/** What Kubernetes puts into every container beside a Service named postrider. */
+const KUBERNETES_NAME = /^POSTRIDER_(?:.*_)?SERVICE_|^POSTRIDER_PORT_\d+_/;
+
+export type LoadedSettings = { settings: Settings; warnings: string[] };
+
+/** `flags` by setting name, as given on the command line. Throws UsageError. */
+export function loadSettings(flags: Partial<Record<SettingName, string>>, configFile: string | null): LoadedSettings {
+  const warnings: string[] = [];
+  const environment = readEnvironment(process.env, warnings);
+  const file = configFile ?? process.env['POSTRIDER_CONFIG'] ?? null;
+  const texts = { ...(file === null ? {} : readConfigFile(file)), ...environment, ...withOrigin(flags) };
+  const settings = Object.fromEntries(
+    Object.entries(SETTINGS).map(([name, { default: fallback, parse }]) => {
+      const given = texts[name as SettingName];
+      return [name, parseValue(given?.origin ?? name, given?.text ?? fallback, parse as (text: string) => unknown)];
+    }),
+  ) as unknown as Settings;
+  if (settings.BODY_RETENTION > settings.ROW_RETENTION) {
+    throw new UsageError('BODY_RETENTION must not be longer than ROW_RETENTION');
+  }
+  return { settings, warnings };
+}
+
+type GivenText = { text: string; origin: string };
+type GivenTexts = Partial<Record<SettingName, GivenText>>;
+
+function readEnvironment(environment: NodeJS.ProcessEnv, warnings: string[]): GivenTexts {
+  const given: GivenTexts = {};
+  for (const [variable, value] of Object.entries(environment)) {
+    if (!variable.startsWith(PREFIX) || OTHER_VARIABLES.has(variable) || value === undefined) continue;
+    if (KUBERNETES_NAME.test(variable) || (variable === 'POSTRIDER_PORT' && value.startsWith('tcp://'))) {
+      warnings.push(`${variable} is ignored: it looks like a Kubernetes service variable, not a setting`);
+      continue;
+    }
+    const name = variable.slice(PREFIX.length);
+    if (!isSettingName(name)) throw new UsageError(unknownSetting(variable, PREFIX));
+    given[name] = { text: value, origin: variable };
+  }
+  return given;
+}
+
+function readConfigFile(file: string): GivenTexts {
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`cannot read the settings file ${file}: ${(error as Error).message}`);
+  }
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    throw new UsageError(`the settings file ${file} must hold one JSON object, such as {"PORT": 8383}`);
+  }
+  const given: GivenTexts = {};
+  for (const [key, value] of Object.entries(content)) {
+    const name = key.toUpperCase();
+    if (!isSettingName(name)) throw new UsageError(`${file}: ${unknownSetting(key, '')}`);
+    if (typeof value !== 'string' && typeof value !== 'number') {
+      throw new UsageError(`${file}: ${key} must be a string or a number`);
+    }
+    given[name] = { text: String(value), origin: `${file}: ${key}` };
+  }
+  return given;
+}
+
+function withOrigin(flags: Partial<Record<SettingName, string>>): GivenTexts {
+  const entries = Object.entries(flags).map(([name, value]) => [name, { text: value, origin: flagOf(name) }]);
+  return Object.fromEntries(entries) as GivenTexts;
+}
+
+/** `DATA_DIR` → `--data-dir`. */
+export function flagOf(name: string): string {
+  return `--${name.toLowerCase().replaceAll('_', '-')}`;
+}
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(SETTINGS, name);
+}
+
+function parseValue<T>(origin: string, value: string, parse: (text: string) => T): T {
+  try {
+    return parse(value);
+  } catch (error) {
+    throw new UsageError(`${origin}: ${(error as Error).message}`);
+  }
+}
+
+// ── Suggestions ──
+
+function unknownSetting(given: string, prefix: string): string {
+  const suggestion = closestName(given.toUpperCase().replace(PREFIX, ''), Object.keys(SETTINGS));
+  const hint = suggestion === null ? 'see docs/reference/settings.md' : `did you mean ${prefix}${suggestion}?`;
+  return `unknown setting ${given}; ${hint}`;
+}
+
+/** The candidate that differs least from what was given, unless it is far off. */
+export function closestName(given: string, candidates: readonly string[]): string | null {
+  let best: { name: string; distance: number } | null = null;
+  for (const name of candidates) {
+    const distance = editDistance(given, name);
+    if (best === null || distance < best.distance) best = { name, distance };
+  }
+  return best !== null && best.distance <= Math.max(2, Math.floor(given.length / 3)) ? best.name : null;
+}
+
+/** Levenshtein distance. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(substitution, previous[j]! + 1, current[j - 1]! + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length]!;
+}
+
+// ── Kinds of settings ──
+
+function setting<T>(fallback: string, unit: string, meaning: string, parse: (text: string) => T): Setting<T> {
+  return { default: fallback, unit, meaning, parse };
+}
+
+function text(fallback: string, meaning: string): Setting<string> {
+  return setting(fallback, 'text', meaning, (given) => given);
+}
+
+function integer(fallback: string, range: { min: number; max: number }, meaning: string): Setting<number> {
+  return setting(fallback, `${range.min}-${range.max}`, meaning, (given) => {
+    const value = Number(given);
+    if (!/^\d+$/.test(given) || value < range.min || value > range.max) {
+      throw new Error(`"${given}" is not a whole number from ${range.min} to ${range.max}`);
+    }
+    return value;
+  });
+}
+
+function choice<const T extends string>(fallback: T, options: readonly T[], meaning: string): Setting<T> {
+  return setting(fallback, options.join(', '), meaning, (given) => {
+    const found = options.find((option) => option === given);
+    if (found === undefined) throw new Error(`"${given}" is not one of ${options.join(', ')}`);
+    return found;
+  });
+}
+
+const DURATION_UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
+
+function duration(fallback: string, range: { minMs: number; maxMs: number }, meaning: string): Setting<number> {
+  return setting(fallback, 'duration', meaning, (given) => {
+    const match = /^(\d+)(ms|s|m|h|d)$/.exec(given);
+    const valueMs = given === '0' ? 0 : match === null ? Number.NaN : Number(match[1]) * DURATION_UNITS_MS[match[2]!]!;
+    if (!(valueMs >= range.minMs && valueMs <= range.maxMs)) {
+      throw new Error(`"${given}" is not a duration in range; write 30d, 12h, 5m, 90s or 500ms`);
+    }
+    return valueMs;
+  });
+}
+
+const SIZE_UNITS: Record<string, number> = { '': 1, KB: 1_024, MB: 1_024 ** 2, GB: 1_024 ** 3 };
+
+function size(fallback: string, meaning: string): Setting<number> {
+  return setting(fallback, 'bytes', meaning, (given) => {
+    const match = /^(\d{1,12})(KB|MB|GB|)$/.exec(given);
+    if (match === null) throw new Error(`"${given}" is not a size; write a number of bytes, or 64MB, 2GB`);
+    return Number(match[1]) * SIZE_UNITS[match[2]!]!;
+  });
+}
+
+function subnets(fallback: string, meaning: string): Setting<string[]> {
+  return setting(fallback, 'CIDR list', meaning, (given) => {
+    const parts = given
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+    for (const part of parts) parseSubnet(part);
+    return parts;
+  });
+}
+
+function refuseDatabaseUrl(given: string): null {
+  if (given === '') return null;
+  throw new Error('this version of Postrider has the embedded store only; unset it and use DATA_DIR');
+}

@@ -1,0 +1,65 @@
+// One destination's trouble is its own: while it hangs, everybody else gets their events.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Api } from './api.ts';
+import type { Delivery } from './api.ts';
+import { hold, startReceiver } from './receiver.ts';
+import type { Receiver } from './receiver.ts';
+import { startService } from './service.ts';
+
+const HEALTHY = 5;
+const EVENTS = 60;
+
+describe('beside a destination that hangs', { concurrency: true }, () => {
+  test('the healthy ones get all their events', async (t) => {
+    const service = await startService(t);
+    const api = new Api(service);
+    const hanging = await startReceiver(t, hold);
+    const blocked = await api.subscribed(hanging.url, 'order.paid');
+    // Its in-flight limit is reached before the others have anything to do.
+    await publish(api, 100);
+    await hanging.arrived(50);
+    const healthy = await startHealthy(t, api, 'order.paid');
+    await publish(api, EVENTS);
+
+    await Promise.all(healthy.map((receiver) => receiver.arrived(EVENTS)));
+    assert.equal(hanging.requests.length, 50);
+    for (const { isGivenUp } of hanging.requests) assert.equal(isGivenUp, false, 'it still hangs');
+    const succeeded = await api.eventually(
+      () => api.all<Delivery>('/v1/deliveries?status=succeeded'),
+      ({ length }) => length === HEALTHY * EVENTS,
+    );
+    assert.ok(succeeded.every(({ destination_id: id }) => id !== blocked.id));
+  });
+
+  test('the healthy ones have slots left, however many it would take', async (t) => {
+    // A quarter of the slots, two, is kept for destinations that have hardly any.
+    const service = await startService(t, { MAX_IN_FLIGHT: '8' });
+    const api = new Api(service);
+    const hanging = await startReceiver(t, hold);
+    const blocked = await api.subscribed(hanging.url, 'order.paid');
+    await publish(api, 30);
+    await hanging.arrived(6);
+    const healthy = await startHealthy(t, api, 'order.shipped');
+    await publish(api, EVENTS, 'order.shipped');
+
+    await Promise.all(healthy.map((receiver) => receiver.arrived(EVENTS)));
+    assert.equal(hanging.requests.length, 6);
+    await api.change(blocked.id, { status: 'paused' });
+    for (const request of hanging.requests) request.answer(200);
+  });
+});
+
+async function startHealthy(t: Parameters<typeof startReceiver>[0], api: Api, type: string): Promise<Receiver[]> {
+  const receivers = [];
+  for (let n = 0; n < HEALTHY; n++) {
+    const receiver = await startReceiver(t);
+    await api.subscribed(receiver.url, type);
+    receivers.push(receiver);
+  }
+  return receivers;
+}
+
+async function publish(api: Api, count: number, type = 'order.paid'): Promise<void> {
+  await Promise.all(Array.from({ length: count }, (_, n) => api.publish(type, { n })));
+}

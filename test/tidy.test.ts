@@ -1,0 +1,406 @@
+// The house rules (ARCHITECTURE.md: layout, who imports whom), held against the tree. Every rule is a function from
+// files to violations, and is first shown to work: in its samples it must report exactly the lines marked `//!`.
+// What each reports says where and what to do; there are no exceptions but the ones named here.
+
+import assert from 'node:assert/strict';
+import { posix } from 'node:path';
+import { describe, test } from 'node:test';
+import {
+  cyclesIn,
+  dotted,
+  importsOfPackages,
+  importsWithin,
+  isCode,
+  isNode,
+  isSource,
+  lineAt,
+  nameOf,
+  nodesOf,
+  parse,
+  reachedFrom,
+  tree,
+  type Files,
+  type Node,
+} from './tidy/source.ts';
+
+type Report = (file: string, at: number | Node, message: string) => void;
+type Rule = { name: string; check: (files: Files, report: Report) => void; samples: Files[] };
+
+// ── the rules ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const STORE = 'store/store.ts';
+const ADAPTERS = ['store/sqlite', 'store/postgres'];
+const PATH = ['accept', 'match', 'dispatch', 'attempt', 'record', 'maintain', 'api'];
+
+/** Who may import whom, in src/. A room is a folder, or a file that has a row of its own; each may import itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  runtime: ['model'],
+  match: ['model', 'runtime'],
+  attempt: ['model', 'runtime'],
+  [STORE]: ['model'],
+  store: ['model', 'runtime', STORE],
+  'store/sqlite': ['model', 'runtime', STORE],
+  'store/postgres': ['model', 'runtime', STORE],
+  record: ['model', 'runtime', STORE],
+  maintain: ['model', 'runtime', STORE],
+  accept: ['model', 'runtime', STORE, 'match'],
+  dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],
+  api: ['model', 'runtime', STORE, 'accept', 'match', 'attempt/guard.ts'],
+  'config.ts': ['model', 'attempt/guard.ts', 'package.json'],
+  'app.ts': ['model', 'runtime', STORE, 'store', ...ADAPTERS, ...PATH, 'config.ts'],
+  cli: ['model', 'runtime', 'app.ts', 'config.ts', STORE, 'store', ...ADAPTERS, 'sdk'],
+  'main.ts': ['cli', 'app.ts', 'config.ts'],
+};
+
+/** Outside things live in one folder each, so that replacing one, or testing without it, touches one folder. */
+const HOMES: readonly (readonly [RegExp, string])[] = [
+  [/^(fastify|@fastify\/.+|typebox)(\/|$)/, 'api'],
+  [/^undici(\/|$)/, 'attempt'],
+  [/^node:sqlite$/, 'store/sqlite'],
+  [/^pg(\/|$)/, 'store/postgres'],
+  [/^(pino|@prometheus-io\/client)(\/|$)/, 'runtime'],
+  [/^(node:)?(timers(\/promises)?|perf_hooks)$/, 'runtime'],
+];
+
+/** What model/, being pure, may still use of Node. */
+const PURE_BUILTINS = /^node:(assert|buffer|crypto|url|util|zlib)(\/|$)/;
+
+/** Imported by tests only, and meant to be: the obviously right matcher, the store that shares its caller's thread. */
+const ORACLES = ['src/match/linear.ts', 'src/store/sqlite/in-thread-store.ts'];
+
+const rules: Rule[] = [
+  {
+    name: 'folders import only what the table allows',
+    check(files, report) {
+      for (const { from, to, at, lazy, typeOnly } of importsWithin(files)) {
+        const [room, target] = [roomOf(from), roomOf(to)];
+        const allowed = MAY_IMPORT[room];
+        if (allowed === undefined) report(from, at, `src/${room} is in no row of MAY_IMPORT: put the file in a room`);
+        else if (room === target || allowed.includes(target) || allowed.includes(to.replace('src/', ''))) continue;
+        else if (room === 'store' && ADAPTERS.includes(target)) {
+          if (!lazy && !typeOnly) report(from, at, 'load a store adapter by await import(): only one of them is used');
+        } else report(from, at, `${room} may not import ${target}: hand it in, or move what is shared`);
+      }
+    },
+    samples: [
+      {
+        'src/model/a.ts': "import { b } from './b.ts';\nimport type { C } from '../runtime/clock.ts'; //!",
+        'src/api/a.ts':
+          "import '../attempt/guard.ts';\nimport '../attempt/send.ts'; //!\nimport '../dispatch/a.ts'; //!",
+        'src/store/store.ts': "export type { A } from '../model/a.ts';\nexport * from './sqlite/a.ts'; //!",
+        'src/store/open.ts':
+          "await import('./sqlite/a.ts');\nimport type { A } from './sqlite/a.ts';\nimport './sqlite/a.ts'; //!",
+        'src/store/sqlite/a.ts': "import '../store.ts';\nimport '../postgres/a.ts'; //!\nimport '../open.ts'; //!",
+        'src/attempt/a.ts':
+          "export type A = import('../record/a.ts').B; //!\nnew Worker(new URL('../api/a.ts', import.meta.url)); //!",
+        'src/cli/a.ts': "import '../app.ts';\nimport '../../sdk/src/client.ts';\nimport '../accept/a.ts'; //!",
+        'src/config.ts': "import p from '../package.json' with { type: 'json' };\nimport '../test/a.ts'; //!",
+        'src/newroom/a.ts': "import '../model/a.ts'; //!",
+      },
+    ],
+  },
+  {
+    name: 'outside things live in one folder each',
+    check(files, report) {
+      for (const { from, to, at } of importsOfPackages(files)) {
+        const home = HOMES.find(([pattern]) => pattern.test(to))?.[1];
+        if (home !== undefined && roomOf(from) !== home) report(from, at, `${to} belongs in src/${home} only`);
+        if (roomOf(from) === 'model' && !PURE_BUILTINS.test(to))
+          report(from, at, `model/ is pure: it may not use ${to}`);
+      }
+    },
+    samples: [
+      {
+        'src/api/a.ts': "import 'fastify';\nimport '@fastify/swagger';\nimport 'undici'; //!\nimport 'pino'; //!",
+        'src/cli/a.ts': "import { Type } from 'typebox'; //!\nawait import('fastify'); //!\nimport 'node:sqlite'; //!",
+        'src/store/sqlite/a.ts': "import 'node:sqlite';\nimport 'pg'; //!\nimport 'timers/promises'; //!",
+        'src/model/a.ts': "import 'node:crypto';\nimport 'node:fs'; //!\nimport 'ipaddr.js'; //!",
+      },
+    ],
+  },
+  {
+    name: 'process.env is read in config.ts only',
+    check(files, report) {
+      for (const [file, node] of nodesOf(files, (name) => isSource(name) && name !== 'src/config.ts')) {
+        if (readsEnvironment(node)) report(file, node, 'read settings through config.ts');
+      }
+    },
+    samples: [
+      {
+        'src/config.ts': 'export const port = process.env.PORT;',
+        'src/cli/a.ts':
+          "const a = process.env.A; //!\nconst { env } = process; //!\nimport { env as e } from 'node:process'; //!",
+        'src/cli/b.ts': "// process.env\nconst text = 'process.env';\nprocess.exit(text.length);",
+      },
+    ],
+  },
+  {
+    name: 'clock, timers and randomness come from runtime/',
+    check(files, report) {
+      for (const [file, node, parent, key] of nodesOf(files, (name) => /^src\/(?!runtime\/)/.test(name))) {
+        const name = nondeterministic(node, parent, key);
+        if (name !== null)
+          report(file, node, `${name}: take the clock, loop or random source of runtime/ as an argument`);
+      }
+    },
+    samples: [
+      {
+        'src/runtime/a.ts':
+          'export const now = () => Date.now() + Math.random() + performance.now();\nsetTimeout(now, 1);',
+        'src/record/a.ts':
+          'Date.now(); //!\nnew Date(); //!\nnew Date(5);\nDate(); //!\nMath.random(); //!\nperformance.now(); //!',
+        'src/cli/a.ts':
+          'setTimeout(f, 1); //!\nconst later = globalThis.setInterval; //!\nqueue.push(setImmediate); //!',
+        'src/attempt/a.ts':
+          'socket.setTimeout(5);\nconst o = { setTimeout: 1 };\nAbortSignal.timeout(5); //!\nprocess.hrtime(); //!',
+        'src/accept/a.ts': "import { createHash, randomBytes } from 'node:crypto'; //!\ncrypto.randomUUID(); //!",
+        'src/api/a.ts': "import { randomDigits } from '../runtime/random.ts';\ntype T = typeof setTimeout;",
+      },
+    ],
+  },
+  {
+    name: 'no import cycles',
+    check(files, report) {
+      for (const cycle of cyclesIn(importsWithin(files))) {
+        const last = cycle.at(-1)!;
+        report(last.from, last.at, `import cycle: ${cycle.map(({ from }) => from).join(' → ')} → ${last.to}`);
+      }
+    },
+    samples: [
+      {
+        'src/match/a.ts': "import './b.ts';\nimport './d.ts';",
+        'src/match/b.ts': "import type { C } from './c.ts';\nimport './d.ts';",
+        'src/match/c.ts': "import './a.ts'; //!",
+        'src/match/d.ts': '',
+      },
+    ],
+  },
+  {
+    name: 'no dead files: src/main.ts reaches every file',
+    check(files, report) {
+      const reached = reachedFrom('src/main.ts', importsWithin(files));
+      if (!('src/main.ts' in files)) return;
+      for (const file of Object.keys(files).filter(isSource)) {
+        if (!reached.has(file) && !ORACLES.includes(file))
+          report(file, 1, 'nothing imports this file: use it or delete it');
+      }
+    },
+    samples: [
+      {
+        'src/main.ts': "import type { A } from './cli/a.ts';\nconst lazy = () => import('./cli/b.ts');",
+        'src/cli/a.ts': "new Worker(new URL('./thread.ts', import.meta.url));",
+        'src/cli/b.ts': "const url = new URL(isBuilt ? './built.js' : './other.ts', import.meta.url);",
+        'src/cli/thread.ts': '',
+        'src/cli/other.ts': '',
+        'src/cli/c.ts': "//!\nimport './d.ts';",
+        'src/cli/d.ts': '//!',
+        'src/match/linear.ts': '',
+        'test/a.test.ts': "import '../src/cli/c.ts';",
+      },
+    ],
+  },
+  {
+    name: 'files are named for what they export',
+    check(files, report) {
+      for (const file of Object.keys(files).filter(isCode)) {
+        const bad = file.split('/').find((part) => /^(utils?|helpers?|common|types|interfaces)(\.|$)/.test(part));
+        if (bad !== undefined)
+          report(file, 1, `"${bad}" says nothing: name it for its contents, beside their only maker`);
+      }
+    },
+    samples: [
+      { 'src/utils/a.ts': '//!', 'src/api/types.ts': '//!', 'test/helpers.ts': '//!', 'src/api/event-types.ts': '' },
+      { 'src/common.ts': '//!', 'src/match/interfaces.ts': '//!', 'src/match/helper.test.ts': '//!' },
+    ],
+  },
+  {
+    name: 'no barrels: a file does not only pass on what others export',
+    check(files, report) {
+      for (const file of Object.keys(files).filter(isCode)) {
+        const { body } = parse(file, files[file]!);
+        const exports = body.filter(({ type }) => /^Export(All|Named)/.test(type));
+        const makes = body.some(
+          (node) => !/^(Import|Export(All|Named))/.test(node.type) || isNode(node['declaration']),
+        );
+        if (exports.length > 0 && !makes) report(file, exports[0]!, 'import from the file that makes it');
+      }
+    },
+    samples: [
+      {
+        'src/api/a.ts': "// All of it.\nexport * from './b.ts'; //!\nexport { c } from './c.ts';",
+        'src/api/b.ts': "import { c } from './c.ts';\nexport { c }; //!",
+        'src/api/c.ts': "export { b } from './b.ts';\nexport const c = 1;",
+        'src/main.ts': "import './app.ts';",
+      },
+    ],
+  },
+  {
+    name: 'no default exports',
+    check(files, report) {
+      for (const [file, node] of nodesOf(files, isCode)) {
+        const exported = node.type === 'ExportSpecifier' ? (node['exported'] as Node)['name'] : null;
+        if (node.type === 'ExportDefaultDeclaration' || exported === 'default') {
+          report(file, node, 'export it by name: then it has the same name everywhere');
+        }
+      }
+    },
+    samples: [
+      {
+        'src/api/a.ts': 'export default class A {} //!',
+        'src/api/b.ts': 'const b = 1;\nexport { b as default }; //!',
+        'src/api/c.ts': "export const c = 'export default';",
+      },
+    ],
+  },
+  {
+    name: 'files have at most 500 lines',
+    check(files, report) {
+      for (const file of Object.keys(files).filter((name) => isCode(name) || name.endsWith('.sql'))) {
+        const lines = files[file]!.trimEnd().split('\n').length;
+        if (lines > 500) report(file, 501, `${lines} lines: split it where its subject changes`);
+      }
+    },
+    samples: [{ 'src/api/a.ts': `${'a();\n'.repeat(500)}a(); //!\n`, 'test/a.test.ts': 'a();\n'.repeat(500) }],
+  },
+  {
+    name: 'functions have at most 70 lines',
+    check(files, report) {
+      for (const [file, node] of nodesOf(files, (name) => isCode(name) && !name.startsWith('test/'))) {
+        if (!/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type)) continue;
+        const lines = lineAt(files[file]!, node.end) - lineAt(files[file]!, node.start) + 1;
+        if (lines > 70) report(file, node, `a function of ${lines} lines: give its steps names`);
+      }
+    },
+    samples: [
+      { 'src/api/a.ts': `export function a<T>(t: T): T { //!\n${'  a(t);\n'.repeat(69)}}\n` },
+      { 'src/api/a.ts': `class A {\n  b = async () => { //!\n${'b();\n'.repeat(69)}};\n}` },
+      { 'src/api/a.ts': `class A {\n  get a(): 1 { //!\n${'b();\n'.repeat(69)}}\n}` },
+      { 'src/api/a.ts': `function a() {\n${'  a();\n'.repeat(68)}}\n${'a();\n'.repeat(99)}` },
+    ],
+  },
+  {
+    name: 'lines have at most 120 characters',
+    check(files, report) {
+      for (const file of Object.keys(files).filter((name) => isCode(name) || /\.sql$|^(bin|scripts)\//.test(name))) {
+        for (const [index, line] of files[file]!.split('\n').entries()) {
+          if (line.length > 120) report(file, index + 1, 'longer than 120 characters: break it');
+        }
+      }
+    },
+    samples: [
+      {
+        'src/a.ts': `${'é'.repeat(120)}\n${'x'.repeat(117)} //!`,
+        'scripts/a': `#!/bin/sh\n${'x'.repeat(117)} //!`,
+        'docs/a.md': 'x'.repeat(121),
+      },
+    ],
+  },
+  {
+    name: 'nothing names one machine: no local paths, no package registry hosts',
+    check(files, report) {
+      for (const [file, text] of Object.entries(files)) {
+        for (const [index, line] of text.split('\n').entries()) {
+          if (LOCAL_PATH.test(line)) report(file, index + 1, 'a path of one machine: make it relative to the project');
+          if (isSource(file) && /['"`]\/tmp\//.test(line)) report(file, index + 1, 'use mkdtemp below os.tmpdir()');
+          if (REGISTRY.test(line))
+            report(file, index + 1, 'a package registry host: leave it to the reader’s own npm settings');
+          if (file === 'package-lock.json' && line.includes('"resolved":')) {
+            report(file, index + 1, 'run npm install with the .npmrc of this project, which leaves addresses out');
+          }
+        }
+      }
+    },
+    samples: [
+      {
+        'README.md': `cd ${local('work', 'main')} //!\n[CI](.github/workflows/ci.yml)\nhttps://example.com/work/x`,
+        'src/api/a.ts': `f('${local('root', 'x')}'); //!\nf("${local('Users', 'me')}"); //!\nf('${local('tmp')}'); //!`,
+        'docs/a.md': `at https://${['registry', 'npmjs', 'org'].join('.')}/x //!`,
+        'package-lock.json': '"version": "1.0.0",\n"resolved": "https://example.com/a.tgz" //!',
+      },
+    ],
+  },
+];
+
+/** The start of a local path, for samples: written out it would break the rule it is there to show. */
+function local(...folders: string[]): string {
+  return `/${folders.join('/')}/`;
+}
+
+const LOCAL_PATH = /(?<![\w.~*-])\/(?:work|root|(?:home|Users)\/[\w-]+)\//;
+const REGISTRY =
+  /\b(?:registry\.(?:npmjs|yarnpkg|npmmirror)\.|npm\.pkg\.github\.|pypi\.org|(?:index|static)\.crates\.io)/;
+
+for (const { name, check, samples } of rules) {
+  describe(name, () => {
+    test('is caught where it is broken', () => {
+      for (const sample of samples) {
+        const reported = new Set(violations(sample, check).map(({ place }) => place));
+        assert.deepEqual([...reported].toSorted(), markedLines(sample).toSorted());
+      }
+    });
+    test('holds', () => {
+      const found = violations(tree(), check).map(({ place, message }) => `${place} ${message}`);
+      if (found.length > 0) assert.fail(found.join('\n'));
+    });
+  });
+}
+
+function markedLines(sample: Files): string[] {
+  return Object.entries(sample).flatMap(([file, text]) =>
+    text.split('\n').flatMap((line, index) => (line.includes('//!') ? [`${file}:${index + 1}`] : [])),
+  );
+}
+
+function violations(files: Files, check: Rule['check']): { place: string; message: string }[] {
+  const found: { file: string; line: number; message: string }[] = [];
+  check(files, (file, at, message) => {
+    found.push({ file, line: typeof at === 'number' ? at : lineAt(files[file]!, at.start), message });
+  });
+  found.sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
+  return found.map(({ file, line, message }) => ({ place: `${file}:${line}`, message }));
+}
+
+/** The row of MAY_IMPORT that a file belongs to (the longest that fits), or the top name of what lies outside src/. */
+function roomOf(file: string): string {
+  if (!file.startsWith('src/')) return file.split('/')[0]!;
+  const path = file.slice('src/'.length);
+  for (let room = path; room !== '.'; room = posix.dirname(room)) if (room in MAY_IMPORT) return room;
+  return path.split('/')[0]!;
+}
+
+function readsEnvironment(node: Node): boolean {
+  if (dotted(node) === 'process.env') return true;
+  const names = (list: unknown, key: string): unknown[] =>
+    (list as Node[]).map((item) => (isNode(item[key]) ? item[key]['name'] : null));
+  if (node.type === 'VariableDeclarator' && (node['init'] as Node | null)?.['name'] === 'process') {
+    return names((node['id'] as Node)['properties'] ?? [], 'key').includes('env');
+  }
+  if (node.type !== 'ImportDeclaration' || !/^(node:)?process$/.test(String((node['source'] as Node)['value'])))
+    return false;
+  return names(node['specifiers'], 'imported').includes('env');
+}
+
+const CLOCKS = /^(Date\.now|performance\..+|process\.hrtime|Temporal\.Now|AbortSignal\.timeout|Math\.random)$/;
+const RANDOM = /^(random|getRandomValues$|webcrypto$)/;
+const TIMERS = /^(setTimeout|setInterval|setImmediate)$/;
+
+/** What a node takes from the world's clock, timers or randomness, or null. */
+function nondeterministic(node: Node, parent: Node | null, key: string): string | null {
+  const member = dotted(node);
+  if (member !== null) {
+    const [object, property] = member.split('.') as [string, string];
+    if (CLOCKS.test(member) || (object === 'crypto' && RANDOM.test(property))) return member;
+    return object === 'globalThis' && TIMERS.test(property) ? member : null;
+  }
+  if (/^(New|Call)Expression$/.test(node.type) && (node['callee'] as Node)['name'] === 'Date') {
+    return node.type === 'CallExpression' || (node['arguments'] as Node[]).length === 0 ? 'Date()' : null;
+  }
+  if (node.type === 'ImportSpecifier') {
+    const fromCrypto = /^(node:)?crypto$/.test(String((parent!['source'] as Node)['value']));
+    return fromCrypto && RANDOM.test(nameOf(node['imported'])) ? nameOf(node['imported']) : null;
+  }
+  if (node.type !== 'Identifier' || !TIMERS.test(nameOf(node))) return null;
+  const isOnlyAName = (key === 'property' || key === 'key') && parent?.['computed'] !== true;
+  return isOnlyAName || /^(TSTypeQuery|TSQualifiedName|Import.*)$/.test(parent?.type ?? '') ? null : nameOf(node);
+}
