@@ -1,0 +1,140 @@
+// Writes the reference pages from the tables in the code: node scripts/docs.ts. With --check it writes nothing and
+// fails if a page is not what the code says, or if a link in any page leads nowhere.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createServer } from '../src/api/server.ts';
+import type { ApiServices } from '../src/api/services.ts';
+import { flagOf, SETTINGS, VERSION } from '../src/config.ts';
+import { ERRORS } from '../src/model/error.ts';
+import { systemClock } from '../src/runtime/clock.ts';
+import { createIds } from '../src/runtime/ids.ts';
+import { createMetrics } from '../src/runtime/metrics.ts';
+import { systemRandom } from '../src/runtime/random.ts';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const GENERATED = 'This page is generated from the code by `node scripts/docs.ts`.';
+
+const PAGES: Record<string, () => string | Promise<string>> = {
+  'docs/reference/errors.md': errorsPage,
+  'docs/reference/settings.md': settingsPage,
+  'docs/reference/metrics.md': metricsPage,
+  'docs/reference/api.md': apiPage,
+};
+
+function errorsPage(): string {
+  const rows = Object.entries(ERRORS).map(
+    ([code, { status, meaning, remedy }]) => `| \`${code}\` | ${status} | ${meaning} | ${remedy} |`,
+  );
+  return page('Errors', [
+    'Every error has the body `{"error": {"code", "message", "request_id", "param"?}}`. `param` is a JSON pointer into',
+    'the request body or the name of a query parameter; `request_id` is in the `x-request-id` header too.',
+    '',
+    '| code | status | what it means | what to do |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+  ]);
+}
+
+function settingsPage(): string {
+  const rows = Object.entries(SETTINGS).map(([name, { default: fallback, unit, meaning }]) => {
+    const shown = fallback === '' ? 'empty' : `\`${fallback}\``;
+    return `| \`${name}\` | \`${flagOf(name)}\` | ${shown} | ${unit} | ${meaning} |`;
+  });
+  return page('Settings', [
+    'Each setting can be given, the later overriding the earlier: as its default, in a settings file (one JSON object,',
+    '`--config FILE` or `POSTRIDER_CONFIG`), in the environment as `POSTRIDER_<NAME>`, or as a flag of the command.',
+    'An unknown setting is refused with a suggestion. Durations are written `30d`, `12h`, `5m`, `90s` or `500ms`,',
+    'sizes as bytes or `64MB`, `2GB`.',
+    '',
+    '| name | flag | default | unit or range | meaning |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+  ]);
+}
+
+async function metricsPage(): Promise<string> {
+  const metrics = createMetrics();
+  const zero = () => 0;
+  const none = () => Promise.resolve(0);
+  const gauges = { onWire: zero, waiting: zero, unfinished: none, storedBytes: none, eventLoopDelaySeconds: zero };
+  metrics.watch(gauges);
+  const all = await metrics.registry.getMetricsAsJSON();
+  const rows = all.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);
+  return page('Metrics', [
+    '`GET /metrics` answers in the Prometheus text format. Labels come from closed lists: no ids, URLs, event types or',
+    'names. It is open unless `METRICS_TOKEN` is set, which it then asks for as a bearer token.',
+    '',
+    '| name | type | meaning |',
+    '| --- | --- | --- |',
+    ...rows,
+  ]);
+}
+
+type Operation = { summary?: string; tags?: string[]; responses?: Record<string, { description?: string }> };
+
+async function apiPage(): Promise<string> {
+  // The routes describe themselves when they are added; nothing is called, so nothing else is handed in.
+  const services = {
+    ids: createIds(systemClock, systemRandom),
+    version: VERSION,
+    limits: { maxDestinations: 0, maxSubscriptions: 0, bodyRetentionMs: 0, requestBytesBudget: 0 },
+    cursorKey: new Uint8Array(32),
+  } as ApiServices;
+  const { paths = {} } = (await createServer(services)).swagger();
+  const rows = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Operation>).map(([method, operation]) => apiRow(path, method, operation)),
+  );
+  return page('API', [
+    'Every endpoint. A running service describes each in full, with schemas, examples and error codes, at',
+    '`GET /openapi.json` (OpenAPI 3.1), made from the same schemas that validate requests. [Errors](errors.md) has the',
+    'codes; [concepts](../concepts.md) the words.',
+    '',
+    '| method and path | what it does | answers |',
+    '| --- | --- | --- |',
+    ...rows,
+  ]);
+}
+
+function apiRow(path: string, method: string, { summary = '', responses = {} }: Operation): string {
+  return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${Object.keys(responses).sort().join(', ')} |`;
+}
+
+function page(title: string, lines: string[]): string {
+  return `# ${title}\n\n${GENERATED}\n\n${lines.join('\n')}\n`;
+}
+
+const LINK = /\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g;
+
+/** Links to files of this repository that are not there: `page: link`. */
+function findBrokenLinks(): string[] {
+  const pages = ['.', 'docs', 'docs/guides', 'docs/reference']
+    .flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => join(ROOT, folder, name)))
+    .filter((path) => path.endsWith('.md'));
+  return pages.flatMap((path) => {
+    const links = [...readFileSync(path, 'utf8').matchAll(LINK)].map(([, link]) => link!);
+    return links
+      .filter((link) => !existsSync(resolve(dirname(path), link)))
+      .map((link) => `${relative(ROOT, path)}: the link to ${link} leads nowhere`);
+  });
+}
+
+async function run(isCheck: boolean): Promise<number> {
+  const faults: string[] = [];
+  for (const [path, make] of Object.entries(PAGES)) {
+    const file = join(ROOT, path);
+    const wanted = await make();
+    const found = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    if (found === wanted) continue;
+    if (isCheck) faults.push(`${path} is not what the code says: run node scripts/docs.ts`);
+    else {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, wanted);
+    }
+  }
+  faults.push(...findBrokenLinks());
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  return faults.length === 0 ? 0 : 1;
+}
+
+process.exitCode = await run(process.argv.includes('--check'));
