@@ -72,8 +72,9 @@ export type Settings = { [Name in SettingName]: ReturnType<(typeof SETTINGS)[Nam
 const PREFIX = 'POSTRIDER_';
 /** Not settings themselves: where the file is, and what the container sets. */
 const OTHER_VARIABLES = new Set(['POSTRIDER_CONFIG']);
-/** What Kubernetes puts into every container beside a Service named postrider. */
-const KUBERNETES_NAME = /^POSTRIDER_(?:.*_)?SERVICE_|^POSTRIDER_PORT_\d+_/;
+/** What Kubernetes puts into every container beside Services named postrider, postrider-metrics and the like. */
+const KUBERNETES_NAME = /^POSTRIDER_(?:.*_)?(?:SERVICE_|PORT_\d+_)/;
+const KUBERNETES_PORT = /^(?:tcp|udp|sctp):\/\//;
 
 export type LoadedSettings = { settings: Settings; warnings: string[] };
 
@@ -102,7 +103,7 @@ function readEnvironment(environment: NodeJS.ProcessEnv, warnings: string[]): Gi
   const given: GivenTexts = {};
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || OTHER_VARIABLES.has(variable) || value === undefined) continue;
-    if (KUBERNETES_NAME.test(variable) || (variable === 'POSTRIDER_PORT' && value.startsWith('tcp://'))) {
+    if (KUBERNETES_NAME.test(variable) || (variable.endsWith('_PORT') && KUBERNETES_PORT.test(value))) {
       warnings.push(`${variable} is ignored: it looks like a Kubernetes service variable, not a setting`);
       continue;
     }

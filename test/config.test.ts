@@ -65,6 +65,10 @@ test('what Kubernetes sets for a Service of that name is ignored with a warning'
     POSTRIDER_PORT: 'tcp://10.0.0.1:8383',
     POSTRIDER_PORT_8383_TCP: 'tcp://10.0.0.1:8383',
     POSTRIDER_PORT_8383_TCP_ADDR: '10.0.0.1',
+    POSTRIDER_METRICS_SERVICE_HOST: '10.0.0.2',
+    POSTRIDER_METRICS_PORT: 'tcp://10.0.0.2:9090',
+    POSTRIDER_METRICS_PORT_9090_TCP_PROTO: 'tcp',
+    POSTRIDER_DNS_PORT: 'udp://10.0.0.3:53',
   };
   Object.assign(process.env, injected);
   const { settings, warnings } = loadSettings({}, null);

@@ -147,10 +147,6 @@ class Run {
     socket.destroy();
   }
 
-  dropAllBut(winner: Socket): void {
-    for (const socket of this.#sockets) if (socket !== winner) this.drop(socket);
-  }
-
   end(result: Socket | undefined): void {
     this.isOver = true;
     this.#timer.cancel();
@@ -167,6 +163,7 @@ function connectFirst(run: Run, addresses: readonly string[], port: number): Pro
     let timer: Timer | undefined;
     const tryNext = (): void => {
       timer?.cancel();
+      // Past the end nobody would close what is opened here.
       const address = run.isOver ? undefined : waiting.shift();
       if (address === undefined) return;
       trying++;
@@ -179,8 +176,8 @@ function connectFirst(run: Run, addresses: readonly string[], port: number): Pro
     };
     const succeed = (socket: Socket, address: string): void => {
       timer?.cancel();
+      // One that fails later must not try the next. The others are closed with the run.
       waiting.length = 0;
-      run.dropAllBut(socket);
       // Whatever led us elsewhere, it was not vetted. (None at all: the peer is gone again, as sending will show.)
       const isElsewhere = socket.remoteAddress !== undefined && canonicalAddress(socket.remoteAddress) !== address;
       if (isElsewhere) reject(new ConnectError('blocked', BLOCKED));

@@ -41,7 +41,7 @@ async function create(line: CommandLine): Promise<number> {
   const request = { mode, name: nameOf(line.textOf('name')), scopes: scopesOf(line.textOf('scopes')), expiresAt: null };
   const { key, secret } = await withStore(line, (store) => createKey(store, request));
   if (line.has('json')) {
-    printJson({ ...presentKey(key), key: secret });
+    printJson({ ...presentKey(key), secret });
   } else {
     process.stdout.write(`${secret}\n`);
     process.stderr.write(`${key.id}: a ${mode} key with the scopes ${key.scopes.join(', ')}. It is shown this once.\n`);

@@ -49,6 +49,8 @@ async function serve(line: CommandLine): Promise<number> {
       store,
       masterKey: loadMasterKey({ ...options, configured: options.masterKey }),
     });
+    // Nobody may be reading; that is no reason to stop serving.
+    process.stdout.on('error', () => undefined);
     process.stdout.write(announce(app, keys, { settings, isJson: line.has('json') }));
   } catch (error) {
     await store.close();
@@ -72,9 +74,14 @@ async function makeFirstKeys(store: Store): Promise<NewKey[]> {
   if (environments.some(({ authVersion }) => authVersion > 0)) return [];
   const modes: Mode[] = process.stdout.isTTY ? ['test', 'live'] : ['test'];
   const keys: NewKey[] = [];
-  for (const mode of modes) {
-    const { secret } = await createKey(store, { mode, name: 'first', scopes: DEFAULT_SCOPES, expiresAt: null });
-    keys.push({ mode, key: secret });
+  try {
+    for (const mode of modes) {
+      const { secret } = await createKey(store, { mode, name: 'first', scopes: DEFAULT_SCOPES, expiresAt: null });
+      keys.push({ mode, key: secret });
+    }
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'disk_full') throw error;
+    process.stderr.write(`postrider: no first key was made: ${error.message}. Then: postrider keys create\n`);
   }
   return keys;
 }

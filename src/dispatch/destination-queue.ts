@@ -12,7 +12,10 @@ import { createRateLimit } from './rate-limit.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
-const REST_MS = 250;
+const REST_AFTER_FAULT_MS = 250;
+/** The store gives expired ones again and again until they are ended there: looking for more must not spin. */
+const UNSENT_IN_A_ROW_MAX = 1_000;
+const REST_AFTER_UNSENT_MS = 1_000;
 /** Forced attempts that wait in memory beside the rest; more wait in the store. */
 const FORCED_WAITING_MAX = 100;
 
@@ -47,6 +50,8 @@ export class DestinationQueue {
   #dueSinceRefill = NEVER;
   readonly #settledSinceRefill = new Set<DeliveryId>();
   #nextStartAt = 0;
+  /** Started and not sent, since the last that was: expired, or not ours any more. */
+  #unsentInARow = 0;
   /** Monotonic ms: nothing starts before, forced or not. */
   #restsUntil = 0;
   /** Forced while its last attempt was under way: if that is not sent, the store has it as forced. */
@@ -209,12 +214,25 @@ export class DestinationQueue {
   send(attempting: Attempting, at: Instant): void {
     attempting.isSent = true;
     this.#unsentCount--;
+    this.#unsentInARow = 0;
     this.#rate.take(at.monotonic);
   }
 
-  /** What it started could not be sent, and what it has next may be the same again: time for the cause to pass. */
-  rest(at: Instant): void {
-    this.#restsUntil = at.monotonic + REST_MS;
+  /**
+   * What it started could not be sent, and what it has next may be the same again: time for the cause to pass.
+   * False: it rests already.
+   */
+  rest(at: Instant): boolean {
+    if (this.#restsUntil > at.monotonic) return false;
+    this.#restsUntil = at.monotonic + REST_AFTER_FAULT_MS;
+    return true;
+  }
+
+  /** What was started needs not be sent after all: on to the next, unless that has gone on for very long. */
+  noteUnsent(at: Instant): void {
+    this.#nextStartAt = at.monotonic;
+    this.#unsentInARow++;
+    if (this.#unsentInARow % UNSENT_IN_A_ROW_MAX === 0) this.#restsUntil = at.monotonic + REST_AFTER_UNSENT_MS;
   }
 
   /** The wire is free again; the delivery stays held until its result is stored. False: it was free already. */

@@ -172,10 +172,11 @@ export class Dispatcher {
       dueAt = ended.dueAt;
     } catch (error) {
       // Not an outcome of the attempt but a fault of ours (the store away while reading a body): it stays due.
-      this.#options.onError(error, 'attempt');
+      // Of all that were started together one is reported.
+      if (queue.rest(this.#instant())) this.#options.onError(error, 'attempt');
       dueAt = attempting.delivery.dueAt;
     }
-    if (!attempting.isSent) queue.rest(this.#instant());
+    if (!attempting.isSent) queue.noteUnsent(this.#instant());
     this.#freeSlot(queue, attempting);
     this.#unsettled--;
     queue.settle(attempting.delivery.id, dueAt);

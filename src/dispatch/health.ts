@@ -47,17 +47,18 @@ export function createHealth(
   let failingSince = stored?.failingSince ?? null;
   let failureCount = stored?.failureCount ?? 0;
 
-  const snapshot = (): DestinationHealth => {
-    return { destinationId, failingSince, failureCount, heldUntil: heldUntil === 0 ? null : heldUntil };
+  // A hold that is over is not worth a row.
+  const snapshot = (now: number): DestinationHealth => {
+    return { destinationId, failingSince, failureCount, heldUntil: heldUntil > now ? heldUntil : null };
   };
 
-  const noteSuccess = (): DestinationHealth | null => {
+  const noteSuccess = (now: number): DestinationHealth | null => {
     limit = Math.min(max, limit + 1);
     spacing = spacing <= SPACING_FIRST_MS ? 0 : spacing / 2;
     if (failingSince === null) return null;
     failingSince = null;
     failureCount = 0;
-    return snapshot();
+    return snapshot(now);
   };
 
   const slowDown = (): void => {
@@ -71,12 +72,12 @@ export function createHealth(
     heldUntil: () => heldUntil,
     note(result, event) {
       if (result.outcome === 'cancelled') return null;
-      if (result.outcome === 'succeeded') return noteSuccess();
+      if (result.outcome === 'succeeded') return noteSuccess(event.endedAt);
       if (isOverload(result)) slowDown();
       heldUntil = Math.max(heldUntil, event.heldUntil);
       failingSince ??= event.endedAt;
       failureCount++;
-      return snapshot();
+      return snapshot(event.endedAt);
     },
     isFailingFor(failingAfterMs, now) {
       if (failingAfterMs === 0 || failingSince === null || failureCount < FAILURES_BEFORE_PAUSE) return false;

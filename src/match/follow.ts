@@ -137,8 +137,10 @@ function createCoalescer(task: () => Promise<void>): () => Promise<void> {
     return current;
   };
   return () => {
+    if (following !== null) return following;
+    // A moment passes between the end of a run and the beginning of the one that was asked for meanwhile.
     if (current === null) return start();
-    following ??= current
+    following = current
       .catch(() => undefined)
       .then(() => {
         following = null;

@@ -119,8 +119,9 @@ class BatchingRecorder implements Recorder {
         }
         return outcomes;
       } catch (error) {
+        // Told once: on a full disk a line for every try would make it worse.
+        if (this.#isWriting) this.#options.onTrouble(error);
         this.#isWriting = false;
-        this.#options.onTrouble(error);
         await delay(this.#options.clock, RETRY_DELAY_MS);
       }
     }

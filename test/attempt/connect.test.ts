@@ -301,6 +301,22 @@ describe('time and abort', () => {
     assert.equal((await connect(`http://two.test:${deaf.port}/`)).remoteAddress, '::1');
   });
 
+  test('the next address is not tried when time is up', { skip: !hasIPv6() }, async (t) => {
+    const deaf = await startDeafServer();
+    if (deaf === null) return t.skip('this system takes every connection');
+    t.after(() => deaf.close());
+    const receiver = await start(t, undefined, { host: '::1', port: deaf.port });
+    const clock = new ManualClock();
+    const { connect } = await setUp(t, { names: { 'two.test': ['127.0.0.1', '::1'] }, clock });
+    const failure = failureOf(connect(`http://two.test:${deaf.port}/`, { budgetMs: 200 }));
+    await until(() => clock.delaysMs.length === 2);
+    clock.advance(200);
+    assert.equal((await failure).outcome, 'timed_out');
+    clock.advance(200);
+    await arrival();
+    assert.equal(receiver.sockets.length, 0);
+  });
+
   test('an abort ends it at any step, and its sockets with it', async (t) => {
     const receiver = await start(t);
     const { connect } = await setUp(t, { names: { 'slow.test': { kind: 'silence' } } });

@@ -383,6 +383,7 @@ const CASES: Case[] = [
     code: null,
     error: /1xx/,
   },
+  { name: 'too many 100s', reply: head(100).repeat(17) + OK, outcome: 'invalid_response', code: null, error: /1xx/ },
   { name: 'endless 100s', reply: flood('', head(100)), outcome: 'invalid_response', code: null, error: /1xx/ },
 ];
 

@@ -126,6 +126,15 @@ describe('health', () => {
     assert.equal(health.isFailingFor(5 * DAY_MS, 6 * DAY_MS), true);
   });
 
+  test('a hold that is over is not stored again', () => {
+    const health = createHealth('dst_1', 4, null);
+    const held = health.note(ended('bad_status', 429), { endedAt: 1_000, heldUntil: 5_000 });
+    assert.deepEqual([held?.heldUntil, held?.failingSince], [5_000, 1_000]);
+    assert.equal(health.note(ended('bad_status', 500), { endedAt: 4_999, heldUntil: 0 })?.heldUntil, 5_000);
+    const well = health.note(ended('succeeded', 200), { endedAt: 5_000, heldUntil: 0 });
+    assert.deepEqual(well, { destinationId: 'dst_1', failingSince: null, failureCount: 0, heldUntil: null });
+  });
+
   test('an attempt that was cancelled says nothing', () => {
     const health = createHealth('dst_1', 4, null);
     assert.equal(health.note(ended('cancelled'), event), null);

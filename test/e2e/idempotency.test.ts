@@ -87,8 +87,8 @@ describe('an idempotency key', { concurrency: true }, () => {
 
   test('means nothing in the other environment', async () => {
     const created = await runCommand(['keys', 'create', '--mode', 'live', '--json'], service.environment());
-    const { key } = JSON.parse(created.stdout) as { key: string };
-    const live = new Api(service, key);
+    const { secret } = JSON.parse(created.stdout) as { secret: string };
+    const live = new Api(service, secret);
     const event = { type: 'key.modes', body: {}, idempotency_key: 'modes' };
     const inTest = await post(event);
     const inLive = await live.send<Event>('POST', '/v1/events', event);

@@ -31,7 +31,7 @@ export class Received {
     this.headers = request.headers as Record<string, string>;
     this.body = body;
     this.#response = response;
-    this.closed = response.closed ? Promise.resolve() : once(response, 'close');
+    this.closed = new Promise((resolve) => response.once('close', resolve));
   }
 
   get eventId(): string {

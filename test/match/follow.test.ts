@@ -55,7 +55,11 @@ function heldFollower() {
     onDestinationChanged: ({ id, status }) => heard.push(`${id} ${status}`),
     onDestinationDeleted: (id) => heard.push(`${id} deleted`),
   });
-  const matched = (): string[] => follower.configurationOf(1).matcher.match('order.paid', () => ({})).map(({ id }) => id);
+  const matched = (): string[] =>
+    follower
+      .configurationOf(1)
+      .matcher.match('order.paid', () => ({}))
+      .map(({ id }) => id);
   return { follower, loads, heard, matched };
 }
 
@@ -79,7 +83,11 @@ describe('changes', () => {
     const { follower, loads, heard, matched } = heldFollower();
     const first = follower.catchUp(1);
     const destinations = [destination('dst_a'), destination('dst_b')];
-    const subscriptions = [subscription('sub_1', 'dst_a'), subscription('sub_2', 'dst_b'), subscription('sub_3', 'dst_b')];
+    const subscriptions = [
+      subscription('sub_1', 'dst_a'),
+      subscription('sub_2', 'dst_b'),
+      subscription('sub_3', 'dst_b'),
+    ];
     loads[0]!.end({ ...NOTHING, version: 1, currentVersion: 1, destinations, subscriptions });
     await first;
     const second = follower.catchUp(1);
@@ -97,7 +105,10 @@ describe('changes', () => {
     assert.equal(follower.destinationOf('dst_b'), undefined);
     assert.deepEqual(matched(), []);
     const wanting = follower.configurationOf(1).matcher.match('order.paid', () => ({ total: 6 }));
-    assert.deepEqual(wanting.map(({ id }) => id), ['sub_4']);
+    assert.deepEqual(
+      wanting.map(({ id }) => id),
+      ['sub_4'],
+    );
   });
 
   test('of an environment that there is not are a programming error', () => {

@@ -110,6 +110,11 @@ describe('a forced attempt that fails', () => {
     });
   }
 
+  test('of a delivery that had succeeded leaves it succeeded even with 410, which pauses the destination', () => {
+    const decision = decide(forced('succeeded'), result({ responseCode: 410 }), manual);
+    assert.deepEqual([decision.status, decision.completedAt, decision.pauseDestination], ['succeeded', null, 'gone']);
+  });
+
   test('of a dead delivery with 410 makes it dead as gone', () => {
     const decision = decide(forced('dead'), result({ responseCode: 410 }), manual);
     assert.deepEqual([decision.status, decision.deadReason, decision.completedAt], ['dead', 'gone', ENDED_AT]);

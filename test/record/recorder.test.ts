@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
+import type { DestinationHealth } from '../../src/model/destination.ts';
 import { resolveSchedule } from '../../src/model/retry-policy.ts';
 import { createRecorder } from '../../src/record/recorder.ts';
 import type { AttemptToRecord } from '../../src/record/recorder.ts';
@@ -51,11 +52,13 @@ function attempt(overrides: Partial<AttemptToRecord['result']> = {}, delivery: P
 function recorderOver(writes: Write[]) {
   const clock = new VirtualClock();
   const batches: ResultToRecord[][] = [];
+  const healths: DestinationHealth[][] = [];
   const notes: string[] = [];
   const recorder = createRecorder({
     store: {
-      async recordResults({ results }) {
+      async recordResults({ results, health }) {
         batches.push(results);
+        healths.push(health);
         const write = writes.length > 1 ? writes.shift()! : writes[0]!;
         return { outcomes: write(results), paused: [] };
       },
@@ -66,7 +69,7 @@ function recorderOver(writes: Write[]) {
     onTrouble: () => notes.push('trouble'),
     onRecovered: () => notes.push(`recovered, writing: ${recorder.isWriting()}`),
   });
-  return { recorder, clock, batches, notes };
+  return { recorder, clock, batches, healths, notes };
 }
 
 const recordAll: Write = (results) => results.map(() => ({ result: 'recorded' }));
@@ -117,12 +120,48 @@ test('while results cannot be stored they are kept, and written when they can be
   await clock.run(10_000);
   assert.equal((await recording).decision?.status, 'retrying');
   assert.equal(batches.length, 3);
-  // Whoever is told that results are stored again may start at once.
-  assert.deepEqual(notes, ['trouble', 'trouble', 'recovered, writing: true']);
+  // Told of trouble once, however many tries fail. Whoever is told that results are stored again may start at once.
+  assert.deepEqual(notes, ['trouble', 'recovered, writing: true']);
 });
 
 test('a destination that failed for too long is paused with the result that shows it', async () => {
   const { recorder, batches } = recorderOver([recordAll]);
   await recorder.record({ ...attempt(), pauseDestination: 'failing' });
   assert.equal(batches[0]![0]!.decision?.pauseDestination, 'failing');
+});
+
+function failed(failureCount: number): DestinationHealth {
+  return { destinationId: 'dst_1', failingSince: 1, failureCount, heldUntil: null };
+}
+
+test('of several results of a destination the last one’s health is stored', async () => {
+  const { recorder, healths } = recorderOver([recordAll]);
+  const results = [1, 2, 3].map((n) => recorder.record({ ...attempt({}, { id: `dlv_${n}` }), health: failed(n) }));
+  await Promise.all(results);
+  assert.equal(healths.flat().at(-1)!.failureCount, 3);
+  assert.ok(healths.every((health) => health.length <= 1));
+});
+
+test('a result that is decided again does not store its health again: a later one may be there by now', async () => {
+  const conflict: Write = (results) =>
+    results.map(({ id }) =>
+      id === 'dlv_1' ? { result: 'conflict', current: { ...OPEN, rev: 1 } } : { result: 'recorded' },
+    );
+  const { recorder, healths, batches } = recorderOver([conflict, recordAll]);
+  const first = recorder.record({ ...attempt(), health: failed(1) });
+  const second = recorder.record({ ...attempt({}, { id: 'dlv_2' }), health: failed(2) });
+  await Promise.all([first, second]);
+  assert.equal(batches.flat().length, 3);
+  assert.deepEqual(healths, [[failed(2)], []]);
+});
+
+test('results are written in the order in which they came', async () => {
+  const { recorder, batches } = recorderOver([recordAll]);
+  const ids = Array.from({ length: 2_500 }, (_, n) => `dlv_${n}` as const);
+  await Promise.all(ids.map((id) => recorder.record(attempt({}, { id }))));
+  assert.deepEqual(
+    batches.flat().map(({ id }) => id),
+    ids,
+  );
+  assert.ok(Math.max(...batches.map((batch) => batch.length)) <= 1_000);
 });

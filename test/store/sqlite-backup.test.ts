@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { backupSqlite } from '../../src/store/sqlite/backup.ts';
-import { databasePath } from '../../src/store/sqlite/database.ts';
+import { databasePath } from '../../src/store/sqlite/data-dir.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { makeDataDir, openServer } from './data-dirs.ts';
 import { LIVE, Scene } from './scene.ts';

@@ -9,7 +9,9 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { loadMasterKey } from '../../src/store/sqlite/master-key.ts';
 import { openStore } from '../../src/store/open.ts';
-import { databasePath, openDatabase, readNumber } from '../../src/store/sqlite/database.ts';
+import { backupSqlite } from '../../src/store/sqlite/backup.ts';
+import { databasePath } from '../../src/store/sqlite/data-dir.ts';
+import { openDatabase, readNumber } from '../../src/store/sqlite/database.ts';
 import { openSqliteTool } from '../../src/store/sqlite/tool-store.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StoreErrorCode } from '../../src/store/store.ts';
@@ -28,7 +30,7 @@ async function makeUsed(t: TestContext): Promise<{ dataDir: string; path: string
 
 function refuses(code: StoreErrorCode, ...says: string[]) {
   return (error: unknown): boolean => {
-    assert.ok(error instanceof StoreError, `not a StoreError: ${error}`);
+    assert.ok(error instanceof StoreError, 'a StoreError');
     assert.equal(error.code, code);
     for (const part of says) assert.ok(error.message.includes(part), `'${part}' in: ${error.message}`);
     return true;
@@ -47,6 +49,15 @@ describe('opening', () => {
     const scene = new Scene(await openServer(t, dataDir));
     assert.equal(await scene.unfinishedCount(), 50);
     assert.equal((await scene.list()).rows.length, 50);
+  });
+
+  it('makes files that are their owner’s alone, whoever made the directory', async (t) => {
+    const { dataDir } = await makeUsed(t);
+    await openServer(t, dataDir);
+    backupSqlite({ dataDir, target: join(dataDir, 'copy') });
+    for (const name of ['postrider.db', 'postrider.db-wal', 'postrider.db-shm', 'copy']) {
+      assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600, name);
+    }
   });
 
   it('refuses a second server on the same directory, naming it and the process, at once', async (t) => {

@@ -2,8 +2,9 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from '../store.ts';
-import { databasePath, openDatabase, prepare } from './database.ts';
-import { withOpenErrors } from './prepare-database.ts';
+import { databasePath } from './data-dir.ts';
+import { openDatabase, prepare } from './database.ts';
+import { toStoreError } from './errors.ts';
 
 /**
  * Writes the database of `dataDir` to the file `target`, which must not exist (`unwritable`). Runs beside a server;
@@ -18,16 +19,25 @@ export function backupSqlite({ dataDir, target }: { dataDir: string; target: str
   if (!existsSync(source)) throw new StoreError('unwritable', `there is no database in ${dataDir}: set DATA_DIR`);
   if (existsSync(target)) throw new StoreError('unwritable', `${target} exists: choose another name, or remove it`);
   const draft = `${target}.${process.pid}.partial`;
-  withOpenErrors(target, () => {
-    try {
-      copyDatabase(source, draft);
-      sync(draft);
-      renameSync(draft, target);
-      sync(dirname(target));
-    } finally {
-      rmSync(draft, { force: true });
-    }
-  });
+  try {
+    // SQLite fills the file that is there, whose mode is the one given here.
+    closeSync(openSync(draft, 'wx', 0o600));
+    copyDatabase(source, draft);
+    sync(draft);
+    renameSync(draft, target);
+    sync(dirname(target));
+  } catch (error) {
+    throw backupError(target, error);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function backupError(target: string, cause: unknown): unknown {
+  const error = toStoreError(cause, () => false);
+  if (error instanceof StoreError && error.code !== 'unavailable') return error;
+  const message = `cannot write ${target}: name a new file in a directory that exists and may be written`;
+  return new StoreError('unwritable', message, { cause });
 }
 
 function copyDatabase(source: string, target: string): void {

@@ -1,15 +1,31 @@
-// The directory that everything is kept in.
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+// The directory that everything is kept in. What is made in it is its owner's alone, as the directory is, should that
+// have been made by somebody else: event bodies are in there as they came.
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { StoreError } from '../store.ts';
 
-/** Makes it, and what is missing above it, for its owner alone. */
+export function databasePath(dataDir: string): string {
+  return join(dataDir, 'postrider.db');
+}
+
+/** Makes the directory, and what is missing above it. */
 export function createDataDir(dataDir: string): void {
   try {
     createDirectory(dataDir);
   } catch (error) {
     throw unwritable(dataDir, error);
   }
+}
+
+/** Makes an empty database file unless there is one; SQLite gives the files beside it the same mode. */
+export function createDatabaseFile(dataDir: string): string {
+  const path = databasePath(dataDir);
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    throw unwritable(path, error);
+  }
+  return path;
 }
 
 export function unwritable(path: string, cause: unknown): StoreError {

@@ -1,7 +1,6 @@
 // One connection: how it is opened, typed statements, and the two kinds of transaction.
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
-import { join } from 'node:path';
 
 export type Database = DatabaseSync;
 
@@ -22,10 +21,6 @@ export const BUSY_TIMEOUT_MS = 5_000;
 const CACHE_KIB = 65_536;
 /** What the write-ahead log's file is cut back to after something (a backup) had held it open for long. */
 const WAL_FILE_BYTES_KEPT = 64 * 1024 * 1024;
-
-export function databasePath(dataDir: string): string {
-  return join(dataDir, 'postrider.db');
-}
 
 /**
  * Opens a connection and sets what lasts only as long as it. Every commit is fsynced (`synchronous = FULL`);

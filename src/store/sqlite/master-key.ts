@@ -14,8 +14,7 @@ import {
 import { join } from 'node:path';
 import { MASTER_KEY_BYTES } from '../../runtime/sealer.ts';
 import type { Random } from '../../runtime/random.ts';
-import { createDataDir, unwritable } from './data-dir.ts';
-import { databasePath } from './database.ts';
+import { createDataDir, databasePath, unwritable } from './data-dir.ts';
 import { StoreError } from '../store.ts';
 
 const FILE_NAME = 'master.key';

@@ -7,8 +7,7 @@ import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
 import type { Store } from '../store.ts';
-import { createDataDir } from './data-dir.ts';
-import { databasePath } from './database.ts';
+import { createDataDir, createDatabaseFile } from './data-dir.ts';
 import { READING, WRITING } from './methods.ts';
 import type { MethodName } from './methods.ts';
 import { packParameters } from './packing.ts';
@@ -43,10 +42,10 @@ type Thread = { worker: Worker; client: ThreadClient };
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { dataDir, masterKey, random } = options;
-  const path = databasePath(dataDir);
   createDataDir(dataDir);
   const lock = withOpenErrors(dataDir, () => takeServerLock(dataDir));
   try {
+    const path = createDatabaseFile(dataDir);
     const prepared = openPrepared(path, createSealer(masterKey, random));
     try {
       // Open until the threads are, or closing it would take the log away under their hands.

@@ -42,10 +42,11 @@ function testAccept(makeScene: MakeScene): void {
     assert.deepEqual(await scene.store.acceptEvents([]), []);
   });
 
-  it('makes deliveries that are due at once', async (t) => {
+  it('makes deliveries that are due at once, in their environment only', async (t) => {
     const scene = await makeScene(t);
     const destination = await scene.createDestination();
     const { id, eventId } = await scene.acceptOne(destination);
+    assert.equal(await scene.store.readDelivery({ environment: TEST, id }), null);
     const { attempts, ...delivery } = (await scene.read(id))!;
     assert.deepEqual(attempts, []);
     assert.deepEqual(delivery, {
@@ -190,6 +191,7 @@ function testReplay(makeScene: MakeScene): void {
     assert.equal(await replay({ environment: TEST }), 'not_found');
     assert.equal(await replay({ eventId: scene.ids.next('evt') }), 'not_found');
     assert.equal(await replay({ bodyCutoff: START + 1 }), 'too_old');
+    assert.equal(await replay({ bodyCutoff: START, deliveries: [] }), 'replayed', 'not older than the cutoff');
     assert.equal(await replay({ configVersion: request.configVersion - 1 }), 'stale');
     await scene.store.eraseBodies({ cutoff: START + 1, now: START, budgetMs: 1_000 });
     assert.equal(await replay({}), 'too_old', 'its body is erased');

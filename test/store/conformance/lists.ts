@@ -144,6 +144,17 @@ function testDeliveryList(makeScene: MakeScene, propertyRuns: number): void {
     }
   });
 
+  it('finds what is rare behind thousands of rows that do not match, over pages that may be short', async (t) => {
+    const scene = await makeScene(t);
+    const [rare, common] = [await scene.createDestination(), await scene.createDestination()];
+    const event = await scene.accept([rare, ...Array.from({ length: 4_100 }, () => common)]);
+    const found = await walk(scene, { filter: { eventId: event.id, destinationId: rare }, limit: 10 });
+    assert.deepEqual(
+      found.map((delivery) => delivery.id),
+      [event.deliveries[0]!.id],
+    );
+  });
+
   it('a walk shows nothing twice and misses nothing that matched throughout', async (t) => {
     const filters = fc.constantFrom<Partial<DeliveryFilter>>({}, { status: 'pending' }, { status: 'dead' });
     const moves = fc.array(fc.record({ nth: fc.nat(30), to: fc.constantFrom(...DELIVERY_STATUSES) }), { maxLength: 3 });
@@ -258,5 +269,19 @@ function testEventList(makeScene: MakeScene): void {
     const direct = events.filter((event) => !event.type.endsWith('.deep'));
     assert.deepEqual(await listAll(scene, { prefix: 'many', depth: 'one' }, 7), direct);
     assert.deepEqual(await listAll(scene, { prefix: 'many', depth: 'any' }, 7), events);
+  });
+
+  it('finds what is rare behind thousands of events of other types', async (t) => {
+    const scene = await makeScene(t);
+    const rare = await fillEvents(
+      scene,
+      Array.from({ length: 40 }, (_, i) => `rare.t${i}`),
+    );
+    const template = await scene.event([], { type: 'common.one' });
+    for (let i = 0; i < 5; i++) {
+      const batch = Array.from({ length: 500 }, () => ({ ...template, id: scene.ids.next('evt') }));
+      await scene.store.acceptEvents(batch);
+    }
+    assert.deepEqual(await listAll(scene, { prefix: 'rare', depth: 'any' }, 100), rare);
   });
 }

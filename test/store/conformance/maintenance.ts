@@ -151,10 +151,14 @@ function testPrune(makeScene: MakeScene): void {
     const scene = await makeScene(t);
     const [used, unused] = [await scene.createDestination(), await scene.createDestination()];
     const { id } = await scene.acceptOne(used);
+    const trouble = { destinationId: used, failingSince: START, failureCount: 1, heldUntil: null };
+    await scene.store.recordResults({ results: [], health: [trouble], now: START });
     const version = await scene.configVersion();
     const deletedAt = scene.pass(DAY);
     for (const one of [used, unused])
       await scene.store.deleteDestination({ environment: LIVE, id: one, now: deletedAt });
+    const late = { ...trouble, destinationId: unused };
+    await scene.store.recordResults({ results: [], health: [late], now: scene.now });
     const tombstones = async () => {
       const changes = await scene.store.readChanges({ environment: LIVE, after: version, limit: 10 });
       return changes.deletedDestinations;

@@ -1,0 +1,87 @@
+// Replaying an event: new deliveries for what subscribes now, all or nothing.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../../src/model/error.ts';
+import { formatId } from '../../src/model/id.ts';
+import { RETENTION_MS, setUp } from './setup.ts';
+
+/** Two destinations that subscribe, one that does not, and an event that came before all of them. */
+async function setUpReplay() {
+  const world = setUp();
+  const { event } = await world.post();
+  const [a, b, other] = [
+    await world.createDestination(),
+    await world.createDestination(),
+    await world.createDestination(),
+  ];
+  for (const id of [a, b]) await world.subscribe(id);
+  const replay = (destinationIds: string[] | null) =>
+    world.acceptor.replay({ environment: 1, eventId: event.id, destinationIds });
+  return { ...world, event, a, b, other, replay };
+}
+
+function isApiError(code: string, param?: string) {
+  return (error: unknown): boolean => error instanceof ApiError && error.code === code && error.param === param;
+}
+
+test('without ids it goes to all that subscribe now; the answer is what is stored', async () => {
+  const { replay, event, a, b, scheduled, store } = await setUpReplay();
+  const rows = await replay(null);
+  assert.deepEqual(rows.map(({ destinationId }) => destinationId).sort(), [a, b].sort());
+  assert.deepEqual(
+    scheduled[0]!.map(({ id }) => id),
+    rows.map(({ id }) => id),
+  );
+  const filter = { eventId: event.id, destinationId: null, status: null, since: null, until: null };
+  const page = await store.listDeliveries({ environment: 1, filter, before: null, limit: 10 });
+  const byId = (x: { id: string }, y: { id: string }): number => (x.id < y.id ? -1 : 1);
+  assert.deepEqual(page.rows.sort(byId), rows.sort(byId));
+});
+
+test('with ids it goes to those only', async () => {
+  const { replay, b } = await setUpReplay();
+  assert.deepEqual(
+    (await replay([b])).map(({ destinationId }) => destinationId),
+    [b],
+  );
+});
+
+test('an id that does not subscribe spoils all, and is named', async () => {
+  const { replay, a, other, scheduled } = await setUpReplay();
+  await assert.rejects(replay([a, other]), isApiError('destination_not_subscribed', '/destination_ids/1'));
+  await assert.rejects(replay(['nonsense']), isApiError('destination_not_subscribed', '/destination_ids/0'));
+  assert.deepEqual(scheduled, []);
+});
+
+test('it is matched again when the configuration changed meanwhile', async () => {
+  const { replay, a, subscribeUnnoticed } = await setUpReplay();
+  await subscribeUnnoticed(a, 'order.*');
+  assert.equal((await replay(null)).length, 3);
+});
+
+test('to a paused destination it is held, and says so', async () => {
+  const { replay, a, store, clock } = await setUpReplay();
+  await store.updateDestination({ environment: 1, id: a, change: { status: 'paused' }, now: clock.now() });
+  const [row] = await replay([a]);
+  assert.deepEqual([row!.status, row!.nextAttemptAt], ['pending', null]);
+});
+
+test('an event of no such id, or of another environment, is not found', async () => {
+  const { acceptor, event } = await setUpReplay();
+  const eventId = formatId('evt', new Uint8Array(16));
+  await assert.rejects(
+    acceptor.replay({ environment: 1, eventId, destinationIds: null }),
+    isApiError('event_not_found'),
+  );
+  const foreign = { environment: 2, eventId: event.id, destinationIds: null };
+  await assert.rejects(acceptor.replay(foreign), isApiError('event_not_found'));
+});
+
+test('an event past its retention is too old, erased or not', async () => {
+  const { replay, clock, store, scheduled } = await setUpReplay();
+  await clock.run(RETENTION_MS + 1);
+  await assert.rejects(replay(null), isApiError('event_too_old'));
+  await store.eraseBodies({ cutoff: clock.now() - RETENTION_MS, now: clock.now(), budgetMs: 1_000 });
+  await assert.rejects(replay(null), isApiError('event_too_old'));
+  assert.deepEqual(scheduled, []);
+});

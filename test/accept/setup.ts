@@ -1,0 +1,104 @@
+// An acceptor on a real store in memory, with a destination or two, for the tests of accepting.
+import { createAcceptor } from '../../src/accept/accept.ts';
+import type { AcceptorOptions } from '../../src/accept/accept.ts';
+import { parseBody } from '../../src/match/body.ts';
+import { createFollower } from '../../src/match/follow.ts';
+import { LinearMatcher } from '../../src/match/linear.ts';
+import type { OpenDelivery } from '../../src/model/delivery.ts';
+import type { DestinationId, SubscriptionId } from '../../src/model/id.ts';
+import { createIds } from '../../src/runtime/ids.ts';
+import { openInThreadStore } from '../../src/store/sqlite/in-thread-store.ts';
+import { SeededRandom } from '../sim/seeded-random.ts';
+import { VirtualClock } from '../sim/virtual-clock.ts';
+
+export type Post = { type?: string; body?: string; key?: string | null; occurredAt?: string };
+
+export const RETENTION_MS = 30 * 86_400_000;
+
+/** `override` puts something in the way of single methods of the store. */
+export function setUp(override: (store: AcceptorOptions['store']) => Partial<AcceptorOptions['store']> = () => ({})) {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const ids = createIds(clock, random);
+  const store = openInThreadStore({
+    path: ':memory:',
+    masterKey: new Uint8Array(32),
+    clock,
+    random,
+    dataDir: null,
+    diskReserveBytes: 0,
+    maxBacklogPerDestination: 5,
+  });
+  const follower = createFollower({
+    environments: [1, 2],
+    load: (request) => store.readChanges(request),
+    createMatcher: () => new LinearMatcher(),
+    onDestinationChanged: () => undefined,
+    onDestinationDeleted: () => undefined,
+  });
+  const scheduled: OpenDelivery[][] = [];
+  const refused: string[] = [];
+  const acceptor = createAcceptor({
+    store: { ...store, ...override(store) },
+    configurationOf: follower.configurationOf,
+    catchUp: follower.catchUp,
+    clock,
+    ids,
+    bodyRetentionMs: RETENTION_MS,
+    onScheduled: (deliveries) => scheduled.push(deliveries),
+    onAccepted: () => undefined,
+    onRefused: (reason) => refused.push(reason),
+  });
+
+  const createDestination = async (): Promise<DestinationId> => {
+    const id = ids.next('dst');
+    await store.createDestination({ ...BARE_DESTINATION, id, signingKeys: [] }, { max: 100 });
+    await follower.catchUp(1);
+    return id;
+  };
+
+  /** In the store only, as another node's change is until it is noticed. */
+  const subscribeUnnoticed = async (
+    destinationId: DestinationId,
+    eventType = 'order.paid',
+    filter: string | null = null,
+  ) => {
+    const id = ids.next('sub');
+    const subscription = { id, environment: 1, destinationId, eventType, filter, createdAt: clock.now() };
+    const limits = { perDestinationMax: 100, perEnvironmentMax: 100 };
+    await store.createSubscription({ subscription, identity: Buffer.from(id) }, limits);
+    return id;
+  };
+
+  const subscribe = async (...parameters: Parameters<typeof subscribeUnnoticed>): Promise<SubscriptionId> => {
+    const id = await subscribeUnnoticed(...parameters);
+    await follower.catchUp(1);
+    return id;
+  };
+
+  const post = ({ type = 'order.paid', body = '{"total":5}', key = null, occurredAt }: Post = {}) =>
+    acceptor.accept({
+      environment: 1,
+      type,
+      body: { bytes: Buffer.from(body), parse: () => parseBody(body) },
+      idempotencyKey: key,
+      occurredAt: occurredAt === undefined ? null : { text: occurredAt, time: Date.parse(occurredAt) },
+    });
+
+  return { clock, store, acceptor, scheduled, refused, createDestination, subscribe, subscribeUnnoticed, post };
+}
+
+const BARE_DESTINATION = {
+  environment: 1,
+  url: 'https://example.com/',
+  name: null,
+  status: 'active',
+  pausedReason: null,
+  retryPolicy: null,
+  maxInFlight: 50,
+  ratePerSecond: null,
+  headers: {},
+  metadata: '{}',
+  createdAt: 0,
+  updatedAt: 0,
+} as const;

@@ -1,0 +1,119 @@
+// Refilling: many destinations in one read, one read at a time, and never a tight loop.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DestinationQueue } from '../../src/dispatch/destination-queue.ts';
+import { createRefiller } from '../../src/dispatch/refiller.ts';
+import type { DestinationId } from '../../src/model/id.ts';
+import type { Refill, RefillRequest } from '../../src/store/store.ts';
+import { settle, VirtualClock } from '../sim/virtual-clock.ts';
+
+const clock = new VirtualClock();
+const instant = () => ({ now: clock.now(), monotonic: clock.monotonic() });
+
+function queueOf(id: DestinationId): DestinationQueue {
+  const destination = {
+    id,
+    environment: 1,
+    url: 'https://example.com/',
+    name: null,
+    status: 'active',
+    pausedReason: null,
+    retryPolicy: null,
+    maxInFlight: 50,
+    ratePerSecond: null,
+    headers: {},
+    metadata: '{}',
+    createdAt: 0,
+    updatedAt: 0,
+    signingKeys: [],
+  } as const;
+  const queue = new DestinationQueue({ ...destination, signingKeys: [] }, null, instant());
+  queue.noteStored(0);
+  return queue;
+}
+
+/** Reads end when the test says so. */
+function heldRefiller() {
+  const reads: { requests: RefillRequest[]; end: (error?: Error) => void }[] = [];
+  const refilled: number[] = [];
+  const errors: unknown[] = [];
+  const refiller = createRefiller({
+    store: {
+      refill: (requests) =>
+        new Promise((resolve, reject) => {
+          const nothing = requests.map(({ destinationId }): Refill => ({
+            destinationId,
+            deliveries: [],
+            nextDueAt: null,
+          }));
+          reads.push({ requests, end: (error) => (error === undefined ? resolve(nothing) : reject(error)) });
+        }),
+    },
+    clock,
+    instant,
+    capacityOf: () => 1_000,
+    onRefilled: (queues) => {
+      refilled.push(queues.length);
+      for (const queue of queues) if (queue.refillWanted(1_000, instant()) > 0) refiller.want(queue);
+    },
+    onError: (error) => errors.push(error),
+  });
+  return { refiller, reads, refilled, errors };
+}
+
+test('queues that ask together are read together, a hundred at most, one read at a time', async () => {
+  const { refiller, reads, refilled } = heldRefiller();
+  const queues = Array.from({ length: 150 }, (_, n) => queueOf(`dst_${n}`));
+  for (const queue of queues) refiller.want(queue);
+  refiller.want(queues[0]!);
+  await settle();
+  assert.deepEqual(
+    reads.map(({ requests }) => requests.length),
+    [100],
+  );
+  // Of 2,000 rows each has a share; whoever has more to fetch comes round again.
+  assert.equal(reads[0]!.requests[0]!.limit, 20);
+  reads[0]!.end();
+  await settle();
+  assert.deepEqual(
+    reads.map(({ requests }) => requests.length),
+    [100, 50],
+  );
+  reads[1]!.end();
+  await settle();
+  assert.deepEqual(refilled, [100, 50]);
+});
+
+test('one that has nothing to fetch by its turn is passed over', async () => {
+  const { refiller, reads } = heldRefiller();
+  const [deleted, wanting] = [queueOf('dst_1'), queueOf('dst_2')];
+  refiller.want(deleted);
+  refiller.want(wanting);
+  deleted.delete();
+  await settle();
+  assert.deepEqual(
+    reads[0]!.requests.map(({ destinationId }) => destinationId),
+    ['dst_2'],
+  );
+});
+
+test('a read that fails is tried again after a moment', async () => {
+  const { refiller, reads, errors } = heldRefiller();
+  refiller.want(queueOf('dst_1'));
+  await settle();
+  reads[0]!.end(new Error('away'));
+  await clock.run(249);
+  assert.equal(reads.length, 1);
+  await clock.run(1);
+  assert.equal(reads.length, 2);
+  assert.equal(errors.length, 1);
+  reads[1]!.end();
+});
+
+test('nothing is read after a stop', async () => {
+  const { refiller, reads } = heldRefiller();
+  refiller.stop();
+  refiller.want(queueOf('dst_1'));
+  await settle();
+  assert.equal(reads.length, 0);
+});

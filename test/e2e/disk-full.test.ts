@@ -1,0 +1,164 @@
+// A disk that is nearly full, or full: nothing new is accepted, what is under way is recorded, and once there is room
+// the service goes on by itself.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Api } from './api.ts';
+import type { Answer, ErrorBody } from './api.ts';
+import { hold, startReceiver } from './receiver.ts';
+import { Service, startService } from './service.ts';
+import type { Scope } from './service.ts';
+
+const MB = 1_024 * 1_024;
+const TIMEOUT = { timeout: 90_000 };
+/** More than any disk has. */
+const ENDLESS = '999999999GB';
+
+test('below the reserve, accepts are refused with 503', TIMEOUT, async (t) => {
+  const roomy = await startService(t);
+  const receiver = await startReceiver(t);
+  await new Api(roomy).subscribed(receiver.url, 'disk.full');
+  await roomy.stop();
+
+  const service = new Service({ DISK_RESERVE: ENDLESS });
+  service.dataDir = roomy.dataDir;
+  t.after(() => service.end());
+  await service.start();
+  const api = new Api(service, roomy.key);
+  assertUnavailable(await post(api));
+  assertUnavailable(await api.send('POST', '/v1/destinations', { url: receiver.url }));
+  assert.equal((await api.send('GET', '/v1/events')).status, 200, 'reading goes on');
+  assert.equal((await fetch(`${service.url}/healthz`)).status, 200);
+  assert.equal(receiver.requests.length, 0);
+});
+
+test('a disk that fills up, and has room again', TIMEOUT, async (t) => {
+  const disk = mountDisk(t);
+  if (typeof disk === 'string') return t.skip(disk);
+  const service = new Service({ DISK_RESERVE: '8MB' });
+  service.dataDir = join(disk.path, 'data');
+  disk.endFirst(() => service.end());
+  await service.start();
+  const api = new Api(service);
+  const receiver = await startReceiver(t, hold);
+  await api.subscribed(receiver.url, 'disk.full', { retry_policy: { schedule_seconds: [1, 1, 1], jitter: 0 } });
+
+  await t.test('below the reserve only results are stored', async () => {
+    const id = await api.publishToOne('disk.full');
+    const [request] = await receiver.arrived(1);
+    await disk.fillTo(4 * MB);
+    await refused(api);
+    request!.answer(200);
+    const { status, attempt_count: count } = await api.deliveryEnds(id);
+    assert.deepEqual([status, count], ['succeeded', 1]);
+    await disk.makeRoom();
+    await accepted(api);
+  });
+
+  await t.test('with nothing left, what cannot be recorded is once it can', async () => {
+    const seen = receiver.requests.length;
+    const id = await api.publishToOne('disk.full');
+    const request = await receiver.arrival((candidate) => candidate.deliveryId === id);
+    await disk.fillTo(0);
+    await refused(api);
+    request.answer(200, { body: 'x'.repeat(1_000) });
+    await request.closed;
+    assert.equal((await fetch(`${service.url}/healthz`)).status, 200);
+    await disk.makeRoom();
+    const { status, attempt_count: count } = await api.deliveryEnds(id);
+    assert.deepEqual([status, count], ['succeeded', 1]);
+    await accepted(api);
+    await api.eventually(
+      async () => (await fetch(`${service.url}/readyz`)).status,
+      (code) => code === 200,
+    );
+    assert.equal(receiver.requests.filter(({ deliveryId }) => deliveryId === id).length, 1);
+    assert.ok(receiver.requests.length > seen);
+  });
+
+  await t.test('a stop with a full disk ends, and the next start has everything', async () => {
+    const id = await api.publishToOne('disk.full');
+    const request = await receiver.arrival((candidate) => candidate.deliveryId === id);
+    receiver.respond = (later) => later.answer(200);
+    for (const waiting of receiver.requests)
+      if (waiting.answeredAt === null && waiting !== request) waiting.answer(200);
+    await disk.fillTo(0);
+    const exit = service.stop();
+    request.answer(200);
+    assert.deepEqual(await exit, { code: 0, signal: null });
+    await disk.makeRoom();
+    await service.start();
+    assert.equal((await api.deliveryEnds(id)).status, 'succeeded');
+  });
+});
+
+function post(api: Api): Promise<Answer<ErrorBody>> {
+  return api.send('POST', '/v1/events', { type: 'disk.full', body: {} });
+}
+
+async function refused(api: Api): Promise<void> {
+  assertUnavailable(
+    await api.eventually(
+      () => post(api),
+      ({ status }) => status !== 202,
+    ),
+  );
+}
+
+async function accepted(api: Api): Promise<void> {
+  await api.eventually(
+    () => post(api),
+    ({ status }) => status === 202,
+  );
+}
+
+function assertUnavailable({ status, headers, body }: Answer<ErrorBody>): void {
+  assert.deepEqual([status, body.error.code], [503, 'unavailable']);
+  assert.match(headers.get('retry-after') ?? '', /^\d+$/);
+}
+
+/** A small disk of its own, gone at the scope's end; or the reason why there is none. */
+function mountDisk(scope: Scope) {
+  if (process.getuid?.() !== 0) return 'only root can mount a disk';
+  const path = mkdtempSync(join(tmpdir(), 'postrider-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', path], { stdio: 'pipe' });
+  } catch (error) {
+    rmSync(path, { recursive: true });
+    return `no disk can be mounted here: ${(error as Error).message}`;
+  }
+  const unmount = (): void => {
+    execFileSync('umount', ['-l', path], { stdio: 'pipe' });
+    rmSync(path, { recursive: true });
+  };
+  process.once('exit', unmount);
+  let first: () => Promise<void> = () => Promise.resolve();
+  scope.after(async () => {
+    await first();
+    process.off('exit', unmount);
+    unmount();
+  });
+  const filler = join(path, 'filler');
+  return {
+    path,
+    endFirst: (end: () => Promise<void>) => void (first = end),
+    /** Leaves this much; 0: not a byte. */
+    async fillTo(bytes: number): Promise<void> {
+      const file = await open(filler, 'w');
+      const { bavail, bsize } = statfsSync(path);
+      const chunk = Buffer.alloc(bsize);
+      try {
+        for (let left = bavail * bsize; left > bytes || bytes === 0; left -= bsize) await file.write(chunk);
+      } catch (error) {
+        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+      } finally {
+        await file.close();
+      }
+    },
+    makeRoom: () => rm(filler),
+  };
+}

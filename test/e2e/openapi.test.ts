@@ -1,0 +1,102 @@
+// What a running service tells about itself without a key, and what it must not tell.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import packageJson from '../../package.json' with { type: 'json' };
+import { Api } from './api.ts';
+import { startReceiver } from './receiver.ts';
+import { Service } from './service.ts';
+
+const TOKEN = 'metrics-token-of-this-test';
+
+describe('without a key', { timeout: 60_000 }, () => {
+  const service = new Service({ METRICS_TOKEN: TOKEN });
+  const api = new Api(service);
+  before(() => service.start());
+  after(() => service.end());
+
+  test('/openapi.json is a whole OpenAPI 3.1 document', async () => {
+    const response = await fetch(`${service.url}/openapi.json`);
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('content-type')!, /^application\/json/);
+    const document = (await response.json()) as Document;
+    assert.match(document.openapi, /^3\.1\.\d+$/);
+    assert.equal(document.info.version, packageJson.version);
+    for (const path of PATHS) assert.ok(document.paths[path] !== undefined, `${path} is missing`);
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    const ids = operations.map(({ operationId }) => operationId);
+    assert.equal(new Set(ids).size, ids.length);
+    const text = JSON.stringify(document);
+    for (const [, pointer] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+      const target = pointer!.split('/').reduce<unknown>((node, name) => (node as never)?.[name], document);
+      assert.ok(target !== undefined, `#/${pointer} leads nowhere`);
+    }
+  });
+
+  test('/metrics counts and names nothing; METRICS_TOKEN closes it', async (t) => {
+    const receiver = await startReceiver(t, (request) => request.answer(request.attempt === 1 ? 500 : 200));
+    const options = { name: 'metrics-name', retry_policy: { schedule_seconds: [1], jitter: 0 } };
+    const destination = await api.subscribed(receiver.url, 'metrics.seen', options);
+    const id = await api.publishToOne('metrics.seen');
+    await api.deliveryEnds(id);
+    await api.send('GET', '/v1/metrics-unknown-path');
+
+    for (const authorization of [undefined, 'Bearer wrong', `Bearer ${service.key}`]) {
+      const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+      const refused = await fetch(`${service.url}/metrics`, { headers });
+      assert.equal(refused.status, 401);
+      assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer/);
+      assert.doesNotMatch(await refused.text(), /postrider_/);
+    }
+    const response = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('content-type')!, /^text\/plain/);
+    const text = await response.text();
+    assert.match(text, /^postrider_events_accepted_total 1$/m);
+    assert.match(text, /^postrider_attempts_total\{outcome="succeeded"\} 1$/m);
+    assert.match(text, /^postrider_attempts_total\{outcome="bad_status"\} 1$/m);
+    assert.doesNotMatch(text, /\b(?:dst|sub|evt|dlv|att|sgk|key|req)_[0-9a-z]{26}\b/);
+    const { host, port } = new URL(receiver.url);
+    for (const word of [
+      host,
+      `:${port}`,
+      'http:',
+      'metrics.seen',
+      'metrics-name',
+      'unknown-path',
+      destination.id,
+      id,
+    ]) {
+      assert.ok(!text.includes(word), `${word} is in the metrics`);
+    }
+  });
+
+  test('/healthz and /readyz answer', async () => {
+    for (const path of ['/healthz', '/readyz']) assert.equal((await fetch(`${service.url}${path}`)).status, 200);
+  });
+});
+
+type Document = {
+  openapi: string;
+  info: { version: string };
+  paths: Record<string, Record<string, { operationId: string }>>;
+};
+
+const PATHS = [
+  '/v1/destinations',
+  '/v1/destinations/{id}',
+  '/v1/destinations/{id}/signing-keys/rotate',
+  '/v1/subscriptions',
+  '/v1/events',
+  '/v1/events/batch',
+  '/v1/events/{id}/replay',
+  '/v1/deliveries',
+  '/v1/deliveries/{id}',
+  '/v1/deliveries/{id}/retry',
+  '/v1/dlq',
+  '/v1/dlq/{delivery_id}/replay',
+  '/v1/api-keys',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/openapi.json',
+];
