@@ -214,6 +214,19 @@ describe('a refill', () => {
     assert.deepEqual([queue.waitingCount(), queue.heldIds()], [0, []]);
   });
 
+  test('does not bring a second time what was forced while it was read', () => {
+    const queue = queueOf();
+    queue.noteStored(NOW);
+    queue.beginRefill();
+    queue.force(forced(1));
+    queue.endRefill(refilled(delivery(1), delivery(2)));
+    const started = startAll(queue).map((attempting) => [attempting.delivery.id, attempting.delivery.rev]);
+    assert.deepEqual(started, [
+      [idOf(1), 1],
+      [idOf(2), 0],
+    ]);
+  });
+
   test('that ends after a pause brings forced ones only; the rest is looked for later', () => {
     const queue = queueOf();
     queue.noteStored(FORCED_DUE_AT);

@@ -188,6 +188,18 @@ function logBytes(dataDir: string): number {
   return statSync(`${databasePath(dataDir)}-wal`).size;
 }
 
+const TRAFFIC_TABLES = [
+  'events',
+  'event_bodies',
+  'deliveries',
+  'attempts',
+  'idempotency',
+  'subscriptions',
+  'destinations',
+  'signing_keys',
+  'destination_health',
+];
+
 describe('the file', () => {
   it('keeps its size when as much is pruned as is added', async (t) => {
     const dataDir = makeDataDir(t);
@@ -204,6 +216,23 @@ describe('the file', () => {
       sizes.push(pageCount(dataDir));
     }
     assert.ok(sizes[4]! <= sizes[1]! * 1.02, sizes.join());
+  });
+
+  it('holds nothing of what was pruned', async (t) => {
+    const dataDir = makeDataDir(t);
+    const scene = new Scene(await openServer(t, dataDir));
+    const destination = await scene.createDestination();
+    await scene.store.deleteSubscription({ environment: LIVE, id: await scene.createSubscription(destination) });
+    const idempotency = { fingerprint: new Uint8Array(32), expiresAt: START + 1 };
+    const { deliveries } = await scene.accept([destination], { idempotencyKey: 'k', idempotency });
+    for (let rev = 0; rev < 120; rev++) await scene.record(result(deliveries[0]!.id, rev, retryAt(START)));
+    await scene.store.deleteDestination({ environment: LIVE, id: destination, now: START });
+    // A subscription's deletion has the machine's own time.
+    scene.now = systemClock.now() + DAY;
+    await eraseAndPrune(scene);
+    const db = openDatabase(databasePath(dataDir), { readOnly: true });
+    atEnd(t, () => db.close());
+    for (const table of TRAFFIC_TABLES) assert.equal(readNumber(db, `SELECT count(*) FROM ${table}`), 0, table);
   });
 
   it('gives back what is far more than it will need', async (t) => {

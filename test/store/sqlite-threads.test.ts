@@ -76,6 +76,29 @@ describe('the store’s threads', () => {
     assert.equal((await store.acceptEvents([same]))[0]!.result, 'accepted');
   });
 
+  it('carry bodies of a batch each to its own row: none, empty, parts of one buffer', async (t) => {
+    const { store } = await openWatched(t);
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    const pool = Uint8Array.from({ length: 100 }, (_, i) => i);
+    const bodies = [null, pool.subarray(10, 13), null, new Uint8Array(0), pool.subarray(50)];
+    const events = await Promise.all(bodies.map((body) => scene.event([destination], { body: body ?? pool })));
+    await store.acceptEvents(events);
+    const results = events.map((event, i) => ({
+      id: event.deliveries[0]!.id,
+      rev: 0,
+      attempt: attempt({ responseBody: bodies[i]! }),
+      decision: retryAt(scene.now),
+    }));
+    await scene.record(...results);
+    for (const [i, event] of events.entries()) {
+      const stored = await store.readEvent({ environment: LIVE, id: event.id });
+      assert.deepEqual(stored!.body, Uint8Array.from(bodies[i] ?? pool));
+      const delivery = await scene.read(event.deliveries[0]!.id);
+      assert.deepEqual(delivery!.attempts[0]!.responseBody, bodies[i] && Uint8Array.from(bodies[i]));
+    }
+  });
+
   it('leave the caller’s values as they were', async (t) => {
     const { store } = await openWatched(t);
     const scene = new Scene(store);

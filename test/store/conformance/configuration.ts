@@ -8,6 +8,8 @@ import type { Page } from '../../../src/store/store.ts';
 import { DAY, HOUR, LIVE, MANY, START, TEST, attempt } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
+const PAGE = { environment: LIVE, before: null, limit: 10 };
+
 export function testConfiguration(makeScene: MakeScene): void {
   describe('destinations', () => testDestinations(makeScene));
   describe('signing keys', () => testSigningKeys(makeScene));
@@ -92,9 +94,8 @@ function testDestinations(makeScene: MakeScene): void {
     assert.equal(await store.deleteDestination({ environment: LIVE, id, now: START }), false);
     assert.equal(await store.readDestination({ environment: LIVE, id }), null);
     assert.equal(await store.updateDestination({ environment: LIVE, id, change: {}, now: START }), null);
-    const page = { environment: LIVE, before: null, limit: 10 };
-    assert.deepEqual((await store.listDestinations({ ...page, status: null })).rows, []);
-    assert.deepEqual((await store.listSubscriptions({ ...page, destinationId: null })).rows, []);
+    assert.deepEqual((await store.listDestinations({ ...PAGE, status: null })).rows, []);
+    assert.deepEqual((await store.listSubscriptions({ ...PAGE, destinationId: null })).rows, []);
     assert.equal(await store.readSubscription({ environment: LIVE, id: subscriptionId }), null);
     assert.deepEqual(await store.readHealth(), []);
   });
@@ -256,6 +257,10 @@ function testSubscriptions(makeScene: MakeScene): void {
     const results = [];
     for (const id of [one, one, one, other, other]) results.push((await create(id)).result);
     assert.deepEqual(results, ['created', 'created', 'over_destination_limit', 'created', 'over_environment_limit']);
+    const [newest] = (await scene.store.listSubscriptions({ ...PAGE, destinationId: other })).rows;
+    await scene.store.deleteSubscription({ environment: LIVE, id: newest!.id });
+    assert.equal((await create(other)).result, 'created', 'the deleted one made room');
+    assert.equal((await create(other)).result, 'over_environment_limit');
     await scene.store.deleteDestination({ environment: LIVE, id: one, now: START });
     assert.equal((await create(other)).result, 'created', 'the deleted destination took its own along');
   });

@@ -171,6 +171,22 @@ function testPrune(makeScene: MakeScene): void {
     assert.deepEqual(await tombstones(), []);
     assert.equal(await scene.read(id), null);
   });
+
+  it('keeps it also when the clock was set back, and counts none of its deliveries twice', async (t) => {
+    const scene = await makeScene(t);
+    const [deleted, kept] = [await scene.createDestination(), await scene.createDestination()];
+    scene.pass(DAY);
+    const { id } = await scene.acceptOne(deleted);
+    await scene.acceptOne(kept);
+    await scene.store.deleteDestination({ environment: LIVE, id: deleted, now: START });
+    await prune(scene, START + 1);
+    assert.equal((await scene.read(id))!.deadReason, 'destination_deleted');
+    assert.equal(await scene.unfinishedCount(), 1);
+    await prune(scene, scene.now + 1);
+    assert.equal(await scene.unfinishedCount(), 0);
+    await scene.acceptOne(kept);
+    assert.equal(await scene.unfinishedCount(), 1);
+  });
 }
 
 function testEndDeleted(makeScene: MakeScene): void {

@@ -104,6 +104,7 @@ function testConflicts(makeScene: MakeScene): void {
     const destination = await scene.createDestination();
     const { id } = await scene.acceptOne(destination);
     await scene.store.deleteDestination({ environment: LIVE, id: destination, now: START });
+    scene.pass(HOUR);
     const cancelled = attempt({ outcome: 'cancelled', responseCode: null, responseHeaders: null, responseBody: null });
     const { outcomes } = await scene.record({ id, rev: 77, attempt: cancelled, decision: null });
     assert.deepEqual(outcomes, [{ result: 'recorded' }]);
@@ -111,6 +112,8 @@ function testConflicts(makeScene: MakeScene): void {
     assert.deepEqual([delivery.status, delivery.deadReason], ['dead', 'destination_deleted']);
     assert.deepEqual([delivery.attemptCount, delivery.responseCodes], [1, [null]]);
     assert.deepEqual(delivery.attempts, [{ ...cancelled, attempt: 1 }]);
+    await scene.store.endDeletedDeliveries({ now: scene.pass(HOUR), budgetMs: 1_000 });
+    assert.deepEqual(await scene.read(id), delivery);
   });
 }
 

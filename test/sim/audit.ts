@@ -1,0 +1,119 @@
+// What must hold while the world runs (work that may go on does go on, nothing spins) and when it has come to rest
+// (nothing accepted is lost, and the stored history is what the receivers saw).
+import { firstIdBytesAt, idTime } from '../../src/model/id.ts';
+import type { Clients } from './clients.ts';
+import type { DeliveryRow } from './database-view.ts';
+import type { World } from './world.ts';
+
+const SUCCEEDED = 2;
+const DEAD = 3;
+
+/** A destination with due work starts something at least so often, unless something keeps it from it. */
+const PROGRESS_MS = 3_000;
+
+/** Finds work that waits though nothing holds it up: a lost wake-up, a stuck slot, a row never looked at again. */
+export function auditProgress(world: World): void {
+  const { clock, attempts, settings } = world;
+  const at = clock.monotonic();
+  if (world.calmSince() > at || attempts.onWire >= settings.slots) return;
+  const now = clock.now();
+  const sinceEvent = firstIdBytesAt(now - settings.bodyRetentionMs + 1);
+  for (const { id, destinationId, dueAt, isForced } of world.view.firstUnfinished(sinceEvent)) {
+    const ledger = attempts.destinations.get(destinationId)!;
+    const rate = ledger.ratePerSecond();
+    const patienceMs = PROGRESS_MS + (rate === null ? 0 : 1_000 / rate);
+    const isHeld = !isForced && now - ledger.heldUntil < patienceMs;
+    const isWaiting = now - dueAt >= patienceMs;
+    const isMoving = ledger.onWire.size > 0 || at - ledger.movedAt < patienceMs;
+    const isChanging = at - ledger.changedAt < patienceMs;
+    if (!isWaiting || isHeld || isMoving || isChanging) continue;
+    world.violate(`nothing is sent to ${destinationId} though ${id} is due since ${now - dueAt} ms`);
+  }
+}
+
+/** Counts what a service does; one that spins does far more than there is to do. */
+export class Meter {
+  readonly #world: World;
+  #before: Reading;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#before = this.#read();
+  }
+
+  /** Since the last call. `work`: attempts that were started, deliveries that were made, operations. */
+  take(): { timers: number; refills: number; payloadReads: number; records: number; starts: number } {
+    const now = this.#read();
+    const since = (key: keyof Reading): number => now[key] - this.#before[key];
+    const taken = {
+      timers: since('timers'),
+      refills: since('refills'),
+      payloadReads: since('payloadReads'),
+      records: since('records'),
+      starts: since('starts'),
+    };
+    this.#before = now;
+    return taken;
+  }
+
+  #read(): Reading {
+    const { calls } = this.#world.service.slowStore;
+    return {
+      timers: this.#world.clock.fired,
+      refills: calls['refill'] ?? 0,
+      payloadReads: calls['readPayloads'] ?? 0,
+      records: calls['recordResults'] ?? 0,
+      starts: this.#world.attempts.starts,
+    };
+  }
+}
+
+type Reading = { timers: number; refills: number; payloadReads: number; records: number; starts: number };
+
+/** At rest: every promise is kept, and the history is the receivers' log. */
+export function auditEnd(world: World, clients: Clients): void {
+  for (const [id, eventId] of clients.promised) {
+    const age = world.clock.latest() - idTime(eventId);
+    const row = world.view.delivery(id);
+    if (row !== undefined) for (const fault of faultsOf(row, world, clients)) world.violate(`${id}: ${fault}`);
+    else if (age < world.settings.rowRetentionMs) world.violate(`${id} is lost: promised, but not stored`);
+  }
+}
+
+function* faultsOf(row: DeliveryRow, world: World, clients: Clients): Generator<string> {
+  const results = world.attempts.results.get(row.id) ?? [];
+  const codes = results.map(({ responseCode }) => responseCode);
+  const hasSucceeded = results.some(({ outcome }) => outcome === 'succeeded');
+  if (row.status === SUCCEEDED && !hasSucceeded) yield 'it reads succeeded, but nothing arrived';
+  if (row.status === DEAD) {
+    const isLegal = {
+      exhausted: results.length > 0,
+      gone: codes.includes(410),
+      destination_deleted: world.attempts.destinations.get(row.destinationId)!.mayBeDeleted(),
+      expired: row.completedAt! - idTime(row.eventId) >= world.settings.bodyRetentionMs,
+      backlog_full: clients.bornDead.has(row.id),
+    }[row.deadReason as string];
+    if (isLegal !== true) yield `it is dead for no reason (${row.deadReason})`;
+  }
+  yield* faultsOfHistory(row, world, results);
+}
+
+function* faultsOfHistory(row: DeliveryRow, world: World, results: { startedAt: number; outcome: string }[]) {
+  const history = world.view.attempts(row.id);
+  if (history.length !== row.attemptCount)
+    yield `attempt_count is ${row.attemptCount}, the history has ${history.length}`;
+  const known = world.recorded.get(row.id) ?? 0;
+  if (row.attemptCount < known) yield `${known} attempts were recorded, ${row.attemptCount} are there`;
+  // A crash takes what is not recorded yet; a stop only what it aborts.
+  const aborted = world.restarts === 0 ? 0 : results.filter(({ outcome }) => outcome === 'cancelled').length;
+  const fewest = world.crashes > 0 ? 0 : results.length - aborted;
+  if (row.attemptCount < fewest || row.attemptCount > results.length) {
+    yield `${results.length} attempts were made, ${row.attemptCount} are there`;
+  }
+  let next = 0;
+  for (const { started_at: startedAt, outcome } of history) {
+    while (next < results.length && !(results[next]!.startedAt === startedAt && results[next]!.outcome === outcome))
+      next++;
+    if (next++ >= results.length) yield `its history has an attempt that was never made (${outcome} at ${startedAt})`;
+  }
+}
