@@ -11,10 +11,15 @@ const DEAD = 3;
 /** A destination with due work starts something at least so often, unless something keeps it from it. */
 const PROGRESS_MS = 3_000;
 
+/** A thousand, and a hundred that are forced. */
+const WAITING_PER_DESTINATION_MAX = 1_100;
+
 /** Finds work that waits though nothing holds it up: a lost wake-up, a stuck slot, a row never looked at again. */
 export function auditProgress(world: World): void {
   const { clock, attempts, settings } = world;
   const at = clock.monotonic();
+  const { waiting } = world.service.dispatcher.stats();
+  if (waiting > attempts.destinations.size * WAITING_PER_DESTINATION_MAX) world.violate(`${waiting} wait in memory`);
   if (world.calmSince() > at || attempts.onWire >= settings.slots) return;
   const now = clock.now();
   const sinceEvent = firstIdBytesAt(now - settings.bodyRetentionMs + 1);
@@ -95,6 +100,10 @@ function* faultsOf(row: DeliveryRow, world: World, clients: Clients): Generator<
     }[row.deadReason as string];
     if (isLegal !== true) yield `it is dead for no reason (${row.deadReason})`;
   }
+  // A success that came too late for its delivery only adds to the history.
+  const isTooLate = row.deadReason === 'destination_deleted' || row.deadReason === 'expired';
+  const isStoredSuccess = world.view.attempts(row.id).some(({ outcome }) => outcome === 'succeeded');
+  if (isStoredSuccess && row.status !== SUCCEEDED && !isTooLate) yield 'it arrived, but does not read succeeded';
   yield* faultsOfHistory(row, world, results);
 }
 

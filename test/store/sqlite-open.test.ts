@@ -60,6 +60,16 @@ describe('opening', () => {
     }
   });
 
+  it('syncs every commit, and leaves no checkpoint to chance', async (t) => {
+    const { path } = await makeUsed(t);
+    const db = openDatabase(path);
+    atEnd(t, () => db.close());
+    assert.equal(readNumber(db, 'PRAGMA synchronous'), 2, 'FULL');
+    assert.equal(readNumber(db, 'PRAGMA wal_autocheckpoint'), 0);
+    assert.equal(db.prepare('PRAGMA journal_mode').get()!['journal_mode'], 'wal');
+    assert.ok(readNumber(db, 'PRAGMA busy_timeout') > 0);
+  });
+
   it('refuses a second server on the same directory, naming it and the process, at once', async (t) => {
     const dataDir = makeDataDir(t);
     const first = await openServer(t, dataDir);
