@@ -31,16 +31,16 @@ function destination(id: DestinationId): DestinationWithKeys {
 async function setUp(options: { slots?: number; mayRun?: () => boolean } = {}) {
   const { slots = 16, mayRun = () => true } = options;
   const clock = new VirtualClock();
-  const running = new Map<DeliveryId, { destination: DestinationId; end: () => void }>();
+  const running = new Map<DeliveryId, { destination: DestinationId; freeWire: () => void; end: () => void }>();
   const runner: Runner = {
     mayRun,
-    attempt: (queue, { delivery }) =>
+    attempt: (queue, { delivery }, freeWire) =>
       new Promise((resolve) => {
         const end = (): void => {
           running.delete(delivery.id);
           resolve({ dueAt: null });
         };
-        running.set(delivery.id, { destination: queue.id, end });
+        running.set(delivery.id, { destination: queue.id, freeWire, end });
       }),
     abandon: () => undefined,
   };
@@ -130,6 +130,18 @@ describe('slots', () => {
       await clock.run(1);
     }
     assert.ok(Math.abs(onWire('dst_a') - onWire('dst_b')) <= 1, `${onWire('dst_a')} and ${onWire('dst_b')}`);
+  });
+
+  test('are free as soon as the request has ended, while its result is still being stored', async () => {
+    const { offer, onWire, running, dispatcher } = await setUp({ slots: 4 });
+    offer('dst_a', 10);
+    assert.equal(onWire('dst_a'), 3);
+    running.values().next().value!.freeWire();
+    assert.equal(onWire('dst_a'), 4, 'three on the wire, one being stored');
+    assert.equal(dispatcher.stats().onWire, 3);
+    // But no more than twice the slots may be under way in all.
+    for (const { freeWire } of running.values()) freeWire();
+    assert.equal(running.size, 8);
   });
 
   test('are not used while results cannot be stored, and are when they can be again', async () => {

@@ -196,6 +196,17 @@ describe('trouble of one is not the trouble of others', () => {
     });
   }
 
+  situation('one that refuses gets hardly more than an attempt a second', {}, async (stage) => {
+    const id = await stage.destination(BEHAVIOURS.refuses, { retryPolicy: { schedule_seconds: [3_600] } });
+    await stage.post(500);
+    await stage.clock.run(MINUTE_MS);
+    const log = stage.received(id);
+    // Before it was known, as many as it may have on the wire.
+    assert.ok(log.length >= 100 && log.length <= 120, `${log.length} attempts`);
+    const last = log.slice(-20).map(({ startedAt }) => startedAt);
+    assert.ok(last.slice(1).every((at, i) => at - last[i]! >= 999));
+  });
+
   situation('one that hangs comes back to speed when it is well again', {}, async (stage) => {
     const id = await stage.destination(BEHAVIOURS.hangs, {
       retryPolicy: { schedule_seconds: [30, 30, 30, 30], timeout_seconds: 5 },
