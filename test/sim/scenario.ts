@@ -140,7 +140,8 @@ class Scenario {
     this.#meter.take();
     await world.clock.run(600_000);
     const { timers, refills, starts } = this.#meter.take();
-    if (refills > 0 || starts > 0 || timers > 2_500)
+    // A retry that was due later and has ended otherwise is still looked for at its time, once.
+    if (refills > clients.destinations.size || starts > 0 || timers > 2_500)
       world.violate(`no rest: ${JSON.stringify({ timers, refills, starts })}`);
   }
 

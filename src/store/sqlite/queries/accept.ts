@@ -4,17 +4,8 @@ import type { AcceptResult, NewEvent } from '../../store.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { createEnvironmentCounters } from './environments.ts';
+import { createKeyClaimer } from './idempotency.ts';
 import { createDeliveryInserter } from './insert-deliveries.ts';
-
-// A key whose window has ended is taken over; one that still holds leaves no row changed.
-const CLAIM_KEY = `
-  INSERT INTO idempotency (environment, key, event_id, fingerprint, expires_at)
-  VALUES (?1, ?2, ?3, ?4, ?5)
-  ON CONFLICT (environment, key) DO UPDATE
-  SET event_id = excluded.event_id, fingerprint = excluded.fingerprint, expires_at = excluded.expires_at
-  WHERE idempotency.expires_at <= ?6`;
-
-const SELECT_HOLDER = 'SELECT event_id, fingerprint FROM idempotency WHERE environment = ? AND key = ?';
 
 const INSERT_EVENT = 'INSERT INTO events (environment, id, type, idempotency_key, occurred_at) VALUES (?, ?, ?, ?, ?)';
 
@@ -24,18 +15,16 @@ export function createAcceptWrites(context: WriteContext) {
   const { db, write, diskReserve } = context;
   const environments = createEnvironmentCounters(db);
   const insertDeliveries = createDeliveryInserter(context);
-  const claimKey = prepare(db, CLAIM_KEY);
-  const selectHolder = prepare<{ event_id: Uint8Array; fingerprint: Uint8Array }>(db, SELECT_HOLDER);
+  const claimKey = createKeyClaimer(db);
   const insertEvent = prepare(db, INSERT_EVENT);
   const insertBody = prepare(db, INSERT_BODY);
 
   /** The event that holds this one's key already; null: the key is this event's now, or it has none. */
   const findHolder = (event: NewEvent, id: Uint8Array): AcceptResult | null => {
-    const { environment, idempotencyKey: key, idempotency, createdAt } = event;
+    const { environment, idempotencyKey: key, idempotency, createdAt: now } = event;
     if (key === null || idempotency === null) return null;
-    const { fingerprint, expiresAt } = idempotency;
-    if (claimKey.run(environment, key, id, fingerprint, expiresAt, createdAt).changes !== 0) return null;
-    const holder = selectHolder.get(environment, key)!;
+    const holder = claimKey({ ...idempotency, environment, key, eventId: id, now });
+    if (holder === null) return null;
     return { result: 'duplicate', eventId: formatId('evt', holder.event_id), fingerprint: holder.fingerprint };
   };
 

@@ -29,10 +29,10 @@ const DELETE_ATTEMPTS = `
   DELETE FROM attempts
   WHERE delivery_id = ?1 AND n < ${ATTEMPTS_PER_STEP} + (SELECT min(n) FROM attempts WHERE delivery_id = ?1)`;
 
+// The oldest rows expire first; should the clock have been set back, those behind a late one wait for it.
 const DELETE_EXPIRED_KEYS = `
   DELETE FROM idempotency
-  WHERE (environment, key) IN
-    (SELECT environment, key FROM idempotency WHERE expires_at <= ? LIMIT ${ROWS_PER_STEP})`;
+  WHERE rowid < ${ROWS_PER_STEP} + (SELECT min(rowid) FROM idempotency) AND expires_at <= ?`;
 
 const DELETE_SUBSCRIPTION_TOMBSTONES = `
   DELETE FROM subscriptions
