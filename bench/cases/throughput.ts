@@ -1,0 +1,86 @@
+// Throughput: events in, deliveries out and recorded, in turn with the limit in one invocation.
+import type { Bench } from '../bench.ts';
+import { withCpu } from '../bench.ts';
+import { median } from '../measure.ts';
+import type { CpuTimes } from '../measure.ts';
+import type { LoadResult } from '../processes/protocol.ts';
+import type { Program, Service } from '../service.ts';
+
+export const CONNECTIONS = 64;
+const BODY_BYTES = 500;
+export const EVENT_TYPE = 'order.paid';
+
+/** An event's `body` of 500 bytes; with `at`, the time it was due is in it, for the receiver. */
+export function bodyOf({ stamped = false, customer = 'cus_0001' } = {}): string {
+  const at = stamped ? '"at":"{at}",' : '';
+  const start = `{${at}"customer":"${customer}","amount":4200,"currency":"EUR","note":"`;
+  const length = start.length + 2 + (stamped ? 16 - '{at}'.length : 0);
+  return `${start}${'x'.repeat(BODY_BYTES - length)}"}`;
+}
+
+export function eventOf(body: string, type: string = EVENT_TYPE): string {
+  return `{"type":"${type}","body":${body}}`;
+}
+
+export type Run = {
+  /** Events accepted a second, until the last answer. */
+  accepted: number;
+  /** Deliveries a second, until the last arrived and (where there is a store) was recorded. */
+  delivered: number;
+  /** Microseconds of the program's CPU for each delivery. */
+  cpu: CpuTimes;
+  load: LoadResult;
+};
+
+export type RunOptions = {
+  path?: string;
+  body: string;
+  requests: number;
+  deliveries: number;
+  connections?: number;
+};
+
+/** One closed-loop run from the first request to the last delivery. `finished`: of the service, before this run. */
+export async function runClosed(
+  bench: Bench,
+  program: Program,
+  options: RunOptions & { key: string; whenArrived: () => Promise<void> },
+): Promise<Run> {
+  const { path = '/v1/events', body, requests, deliveries, connections = CONNECTIONS, key } = options;
+  await bench.resetReceiver();
+  const load = { host: '127.0.0.1', port: program.port, path, key, bodies: [body], connections };
+  const startedAt = performance.now();
+  const { result, cpu } = await withCpu(program, async () => {
+    const answered = await bench.closed({ load, requests });
+    await bench.arrivals(deliveries);
+    await options.whenArrived();
+    return answered;
+  });
+  const seconds = (performance.now() - startedAt) / 1000;
+  for (const name in cpu) cpu[name]! /= deliveries;
+  assertAccepted(result);
+  return { accepted: requests / result.seconds, delivered: deliveries / seconds, cpu, load: result };
+}
+
+export function assertAccepted({ statuses }: LoadResult): void {
+  const bad = Object.keys(statuses).filter((status) => !status.startsWith('2'));
+  if (bad.length > 0) throw new Error(`not every request was accepted: ${JSON.stringify(statuses)}`);
+}
+
+/** A service's runs: each waits until every delivery is recorded. */
+export function runnerFor(bench: Bench, service: Service): (options: RunOptions) => Promise<Run> {
+  let finished = 0;
+  return (options) => {
+    finished += options.deliveries;
+    const whenArrived = (): Promise<void> => service.finished(finished);
+    return runClosed(bench, service, { ...options, key: service.key, whenArrived });
+  };
+}
+
+export function limitRunner(bench: Bench, limit: Program): (options: RunOptions) => Promise<Run> {
+  return (options) => runClosed(bench, limit, { ...options, key: 'none', whenArrived: async () => undefined });
+}
+
+export function medianOf(runs: readonly Run[], read: (run: Run) => number): number {
+  return median(runs.map(read));
+}

@@ -1,0 +1,61 @@
+// npm run bench [-- NAME…] [--json FILE]: runs the cases and prints a table for each.
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Bench } from './bench.ts';
+import type { Case } from './bench.ts';
+import { deliver } from './cases/deliver.ts';
+import { formatReport } from './report.ts';
+import type { Report } from './report.ts';
+
+const CASES: readonly Case[] = [deliver];
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { json: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+  });
+  if (values.help === true) return console.log(usage());
+  const chosen = choose(positionals);
+  console.log(`${describeMachine()}\n`);
+  const reports: Report[] = [];
+  for (const one of chosen) reports.push(...(await runCase(one)));
+  if (values.json !== undefined)
+    writeFileSync(values.json, `${JSON.stringify({ machine: describeMachine(), reports }, null, 2)}\n`);
+}
+
+function choose(names: readonly string[]): Case[] {
+  for (const name of names) {
+    if (!CASES.some((one) => one.name === name)) {
+      console.error(`no case "${name}"\n\n${usage()}`);
+      process.exit(2);
+    }
+  }
+  return CASES.filter((one) => (names.length === 0 ? one.isLong !== true : names.includes(one.name)));
+}
+
+async function runCase(one: Case): Promise<Report[]> {
+  const bench = new Bench({});
+  try {
+    await bench.start();
+    const reports = await one.run(bench);
+    for (const report of reports) console.log(formatReport(report));
+    return reports;
+  } finally {
+    await bench.end();
+  }
+}
+
+function describeMachine(): string {
+  const gib = Math.round(totalmem() / 2 ** 30);
+  return `${availableParallelism()} cores (${cpus()[0]!.model.trim()}), ${gib} GiB, Node ${process.version}, ${process.platform}`;
+}
+
+function usage(): string {
+  const rows = CASES.map(
+    (one) => `  ${one.name.padEnd(12)}${one.about}${one.isLong === true ? ' (only when named)' : ''}`,
+  );
+  return `npm run bench -- [NAME…] [--json FILE]\n\n${rows.join('\n')}`;
+}
+
+await main();

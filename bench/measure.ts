@@ -1,0 +1,54 @@
+// What the operating system says of a process: CPU time by thread, resident memory; and small statistics.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Microseconds of CPU since the process began, by the name of the thread. Linux only; elsewhere `all` alone. */
+export type CpuTimes = Record<string, number>;
+
+export function readCpu(pid: number): CpuTimes {
+  if (process.platform !== 'linux') return { all: cputimeOf(pid) };
+  const times: CpuTimes = { all: 0 };
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const folder = `/proc/${pid}/task/${thread}`;
+    const name = nameThread(readFileSync(`${folder}/comm`, 'utf8').trim(), thread === String(pid));
+    const microseconds = Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+    times[name] = (times[name] ?? 0) + microseconds;
+    times['all']! += microseconds;
+  }
+  return times;
+}
+
+function nameThread(comm: string, isMain: boolean): string {
+  if (isMain) return 'main';
+  if (comm.startsWith('store')) return comm;
+  return 'V8 and libuv';
+}
+
+export function cpuSince(before: CpuTimes, after: CpuTimes): CpuTimes {
+  return Object.fromEntries(Object.entries(after).map(([name, time]) => [name, time - (before[name] ?? 0)]));
+}
+
+/** `ps` knows hundredths of a second: enough for a run of several. */
+function cputimeOf(pid: number): number {
+  const text = execFileSync('ps', ['-o', 'cputime=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+  const seconds = text.split(/[:-]/).reduce((sum, part) => sum * 60 + Number(part), 0);
+  return seconds * 1e6;
+}
+
+/** Resident memory in MiB. */
+export function readRss(pid: number): number {
+  const kib = execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+  return Number(kib) / 1024;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** How far the runs lay apart, of their median: 0.1 is 10 %. */
+export function spread(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  return (Math.max(...values) - Math.min(...values)) / median(values);
+}

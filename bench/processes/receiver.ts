@@ -1,0 +1,129 @@
+// The other end: takes webhooks, counts them and answers as the first part of the path says:
+//   /ok… 200 at once   /hang… never   /500… 500   /slow… 200 after 14 s   /switch… 200, or 503 while switched off
+import { createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createMessageReader } from './http-reader.ts';
+import { LatencyHistogram, sharedNow, STAMP_LENGTH } from './latencies.ts';
+import { serve } from './protocol.ts';
+import type { Arrivals, ReceiverCommands } from './protocol.ts';
+
+const SLOW_MS = 14_000;
+const STAMP_NAME = '"at":"';
+const PATH_START = 'POST /'.length;
+
+/** What most receivers say, and no more. */
+const answerWith = (status: string): Buffer =>
+  Buffer.from(`HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\ncontent-length: 2\r\nserver: bench\r\n\r\nok`);
+const OK = answerWith('200 OK');
+const FAILED = answerWith('500 Internal Server Error');
+const UNAVAILABLE = answerWith('503 Service Unavailable');
+
+let servers: Server[] = [];
+const sockets = new Set<Socket>();
+let isSwitchedOn = true;
+let count = 0;
+let connections = 0;
+let firstAt = 0;
+let lastAt = 0;
+let groups = new Map<string, { count: number; latencies: LatencyHistogram }>();
+let waiting: { count: number; resolve: () => void } | null = null;
+
+function onConnection(socket: Socket): void {
+  connections++;
+  sockets.add(socket);
+  socket.setNoDelay(true);
+  socket.on('error', () => undefined);
+  socket.on('close', () => sockets.delete(socket));
+  socket.on(
+    'data',
+    createMessageReader((message, bodyStart) => answer(socket, note(message, bodyStart))),
+  );
+}
+
+/** The request's group: the first part of its path. */
+function note(message: Buffer, bodyStart: number): string {
+  let end = PATH_START;
+  for (; message[end] !== 0x20 && message[end] !== 0x2f; end++);
+  const name = message.toString('latin1', PATH_START, end);
+  let group = groups.get(name);
+  if (group === undefined) groups.set(name, (group = { count: 0, latencies: new LatencyHistogram() }));
+  group.count++;
+  const stamp = message.indexOf(STAMP_NAME, bodyStart, 'latin1');
+  if (stamp > 0) {
+    const at = stamp + STAMP_NAME.length;
+    const sentAt = Number(message.toString('latin1', at, at + STAMP_LENGTH)) / 1000;
+    if (sentAt > 0) group.latencies.record(sharedNow() - sentAt);
+  }
+  if (count++ === 0) firstAt = Date.now();
+  lastAt = Date.now();
+  if (waiting !== null && count >= waiting.count) waiting.resolve();
+  return name;
+}
+
+function answer(socket: Socket, group: string): void {
+  if (group === 'ok') socket.write(OK);
+  else if (group === '500') socket.write(FAILED);
+  else if (group === 'slow') setTimeout(() => socket.write(OK), SLOW_MS);
+  else if (group === 'switch') socket.write(isSwitchedOn ? OK : UNAVAILABLE);
+}
+
+async function listen({ tls, port, hosts }: ReceiverCommands['listen']): Promise<number> {
+  let bound = port;
+  for (const host of hosts) {
+    const server = tls === null ? createServer(onConnection) : createTlsServer(tls, onConnection);
+    server.listen({ port: bound, host, backlog: 4_096 });
+    await once(server, 'listening');
+    bound = (server.address() as AddressInfo).port;
+    servers.push(server);
+  }
+  return bound;
+}
+
+function refuse(): void {
+  for (const server of servers) server.close();
+  servers = [];
+  for (const socket of sockets) socket.destroy();
+}
+
+function reset(): void {
+  count = connections = firstAt = lastAt = 0;
+  groups = new Map();
+}
+
+async function wait(request: ReceiverCommands['wait']): Promise<Arrivals> {
+  if (count < request.count) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting = { count: request.count, resolve };
+    const timer = setTimeout(resolve, request.timeoutMs);
+    await promise;
+    clearTimeout(timer);
+    waiting = null;
+  }
+  return read();
+}
+
+function read(): Arrivals {
+  const entries = [...groups];
+  return {
+    count,
+    connections,
+    firstAt,
+    lastAt,
+    latencies: Object.fromEntries(entries.map(([name, group]) => [name, group.latencies.read()])),
+    counts: Object.fromEntries(entries.map(([name, group]) => [name, group.count])),
+  };
+}
+
+serve({
+  listen,
+  refuse,
+  reset,
+  wait,
+  read,
+  switch: ({ on }: ReceiverCommands['switch']) => {
+    isSwitchedOn = on;
+  },
+});

@@ -1,0 +1,48 @@
+// What a case gives: figures, each with its aim beside it, and how they are printed.
+
+export type Figure = {
+  name: string;
+  value: number;
+  unit: string;
+  /** Over repeated runs, of their median. */
+  spread?: number;
+  /** What the figure is held against: "≥ 0.65 of the limit". */
+  aim?: string;
+  /** Whether the aim is met; left out where there is none. */
+  met?: boolean;
+};
+
+export type Report = { case: string; figures: Figure[] };
+
+/** A figure with an aim that is a number it must not be above, or below. */
+export function aimed(figure: Figure, bound: { atMost: number } | { atLeast: number }, note = ''): Figure {
+  const unit = figure.unit === '' ? '' : ` ${figure.unit}`;
+  const [sign, limit] = 'atMost' in bound ? ['≤', bound.atMost] : ['≥', bound.atLeast];
+  const met = 'atMost' in bound ? figure.value <= limit : figure.value >= limit;
+  return { ...figure, aim: `${sign} ${format(limit)}${unit}${note}`, met };
+}
+
+/** A table in Markdown, which is legible as it is. */
+export function formatReport({ case: name, figures }: Report): string {
+  const rows = figures.map((figure) => [
+    figure.name,
+    `${format(figure.value)}${figure.unit === '' ? '' : ` ${figure.unit}`}`,
+    figure.spread === undefined ? '' : `± ${Math.round(figure.spread * 50)} %`,
+    figure.aim ?? '',
+    figure.met === undefined ? '' : figure.met ? 'yes' : 'NO',
+  ]);
+  return `### ${name}\n\n${formatTable(['figure', 'value', 'spread', 'aim', 'met'], rows)}\n`;
+}
+
+function formatTable(head: string[], rows: string[][]): string {
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)));
+  const line = (cells: string[]): string => `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [line(head), rule, ...rows.map(line)].join('\n');
+}
+
+/** Three significant digits, or all of a larger whole number. */
+export function format(value: number): string {
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(3)));
+}

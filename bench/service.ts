@@ -1,0 +1,157 @@
+// The service under measurement: `postrider serve` in a process of its own, on a fresh data directory, with default
+// settings but for the address, and what the receiver's being on this machine needs. Its log goes to a file, as an
+// operator's would.
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const LOOPBACK = '127.0.0.0/8,::1/128';
+const START_POLL_MS = 5;
+const START_MS_MAX = 60_000;
+
+/** What a bench process must not leave behind. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+export type ServiceOptions = {
+  settings?: Record<string, string>;
+  /** Kept from an earlier service of this bench. */
+  dataDir?: string;
+  /** For the pinned Node. */
+  nodeOptions?: string[];
+  environment?: Record<string, string>;
+};
+
+type Started = { url: string; keys?: { mode: string; key: string }[] };
+
+/** A program of this project that prints a line of JSON with its `url` when it serves. */
+export class Program {
+  readonly #argv: string[];
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #logFile: string;
+  #child: ChildProcess | null = null;
+  url = '';
+  /** From the start of the process to the line that says it serves, in ms. */
+  startMs = 0;
+
+  constructor(argv: string[], logFile: string, environment: NodeJS.ProcessEnv = {}) {
+    this.#argv = argv;
+    this.#logFile = logFile;
+    this.#environment = { ...process.env, ...environment };
+  }
+
+  async start(): Promise<Started> {
+    const log = openSync(this.#logFile, 'a');
+    const skip = readFileSync(this.#logFile).length;
+    const startedAt = performance.now();
+    const child = spawn(process.execPath, this.#argv, {
+      cwd: ROOT,
+      stdio: ['ignore', log, log],
+      env: this.#environment,
+    });
+    closeSync(log);
+    this.#child = child;
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    for (;;) {
+      const text = readFileSync(this.#logFile).subarray(skip).toString();
+      const line = text.split('\n').find((candidate) => candidate.startsWith('{"event":"started"'));
+      if (line !== undefined && text.includes(`${line}\n`)) {
+        this.startMs = performance.now() - startedAt;
+        const started = JSON.parse(line) as Started;
+        this.url = started.url;
+        return started;
+      }
+      if (child.exitCode !== null || performance.now() - startedAt > START_MS_MAX)
+        throw new Error(`${this.#argv.join(' ')} did not start:\n${text.slice(-2_000)}`);
+      await sleep(START_POLL_MS);
+    }
+  }
+
+  get pid(): number {
+    return this.#child!.pid!;
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  /** Resolves when it has ended. */
+  async signal(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+}
+
+export class Service extends Program {
+  readonly dataDir: string;
+  /** The test key that the first start printed. */
+  key = '';
+
+  constructor({ settings = {}, dataDir, nodeOptions = [], environment = {} }: ServiceOptions = {}) {
+    const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'postrider-bench-'));
+    const all = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, TEST_SUBNETS: LOOPBACK, ...settings };
+    const variables = Object.fromEntries(Object.entries(all).map(([name, value]) => [`POSTRIDER_${name}`, value]));
+    super([...nodeOptions, 'src/main.ts', 'serve', '--json'], join(folder, 'service.log'), {
+      ...variables,
+      ...environment,
+    });
+    this.dataDir = folder;
+  }
+
+  override async start(): Promise<Started> {
+    const started = await super.start();
+    for (const { mode, key } of started.keys ?? []) if (mode === 'test') this.key = key;
+    return started;
+  }
+
+  /** Stops it as an operator would, and removes what it stored. */
+  async end(): Promise<void> {
+    await this.signal('SIGKILL');
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  // ── Its API, for setting a case up ──
+
+  async call<Result>(method: string, path: string, body?: unknown): Promise<Result> {
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === '' ? null : JSON.parse(text)) as Result;
+  }
+
+  /** A destination and a subscription of its own to `eventType`. */
+  async subscribe(url: string, eventType: string, more: object = {}): Promise<string> {
+    const { id } = await this.call<{ id: string }>('POST', '/v1/destinations', { url, ...more });
+    await this.call('POST', '/v1/subscriptions', { destination_id: id, event_type: eventType });
+    return id;
+  }
+
+  /** The sum of a metric's values over its labels, or those of one label. */
+  async metric(name: string, label = ''): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    const lines = text.split('\n').filter((line) => line.startsWith(name) && line.includes(label));
+    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  }
+
+  /** Resolves when that many deliveries have ended in their rows since the process began. */
+  async finished(count: number): Promise<void> {
+    while ((await this.metric('postrider_deliveries_finished_total')) < count) await sleep(25);
+  }
+}
