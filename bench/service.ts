@@ -29,6 +29,8 @@ export type ServiceOptions = {
   /** For the pinned Node. */
   nodeOptions?: string[];
   environment?: Record<string, string>;
+  /** Another working copy of this project, to compare with. */
+  root?: string;
 };
 
 type Started = { url: string; keys?: { mode: string; key: string }[] };
@@ -100,11 +102,11 @@ export class Service extends Program {
   /** The test key that the first start printed. */
   key = '';
 
-  constructor({ settings = {}, dataDir, nodeOptions = [], environment = {} }: ServiceOptions = {}) {
+  constructor({ settings = {}, dataDir, nodeOptions = [], environment = {}, root = ROOT }: ServiceOptions = {}) {
     const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'postrider-bench-'));
     const all = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, TEST_SUBNETS: LOOPBACK, ...settings };
     const variables = Object.fromEntries(Object.entries(all).map(([name, value]) => [`POSTRIDER_${name}`, value]));
-    super([...nodeOptions, 'src/main.ts', 'serve', '--json'], join(folder, 'service.log'), {
+    super([...nodeOptions, join(root, 'src/main.ts'), 'serve', '--json'], join(folder, 'service.log'), {
       ...variables,
       ...environment,
     });

@@ -46,7 +46,7 @@ class BatchingAcceptor implements Acceptor {
 
   constructor(options: AcceptorOptions) {
     this.#options = options;
-    this.#batches = createAcceptBatches(options.store);
+    this.#batches = createAcceptBatches(options);
     this.replay = createReplay(options);
   }
 

@@ -1,4 +1,5 @@
 // The shared transaction of accepting: requests that arrive while one is being written make the next.
+import type { Clock } from '../runtime/clock.ts';
 import { createGroupCommit } from '../runtime/group-commit.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
 import type { AcceptResult, NewEvent, Store } from '../store/store.ts';
@@ -10,15 +11,22 @@ const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const WAITING_EVENTS_MAX = 20_000;
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 
-export function createAcceptBatches(store: Pick<Store, 'acceptEvents'>): GroupCommit<NewEvent, AcceptResult> {
+export function createAcceptBatches(options: {
+  store: Pick<Store, 'acceptEvents'>;
+  clock: Clock;
+}): GroupCommit<NewEvent, AcceptResult> {
+  const { store, clock } = options;
   return createGroupCommit({
+    clock,
     limits: {
       itemsMax: BATCH_EVENTS_MAX,
-      weightsMax: [BATCH_DELIVERIES_MAX, BATCH_BYTES_MAX],
+      unitsMax: BATCH_DELIVERIES_MAX,
+      bytesMax: BATCH_BYTES_MAX,
       waitingMax: WAITING_EVENTS_MAX,
       waitingBytesMax: WAITING_BYTES_MAX,
     },
-    weigh: (event) => [event.deliveries.length, event.body.length],
+    unitsOf: (event) => event.deliveries.length,
+    bytesOf: (event) => event.body.length,
     write: (events) => store.acceptEvents(events),
   });
 }

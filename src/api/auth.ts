@@ -21,6 +21,7 @@ export interface Authenticator {
 const MINUTE_MS = 60_000;
 /** Made-up keys must not make the store busy. */
 const UNKNOWN_REFRESH_INTERVAL_MS = 100;
+const KNOWN_MAX = 1_000;
 
 /** The key has a key's form, but is not among those in memory. */
 export class UnknownKeyError extends ApiError {
@@ -35,6 +36,8 @@ export function createAuthenticator(options: {
 }): Authenticator {
   const { store, clock } = options;
   let keys = new Map<string, ApiKey>();
+  /** By the whole header, those that were good: a digest, a checksum and a parse less for nearly every request. */
+  let known = new Map<string, ApiKey>();
   const lastUses = new Map<ApiKeyId, number>();
   let uses = new Map<ApiKeyId, number>();
   let refreshesBegun = 0;
@@ -55,16 +58,24 @@ export function createAuthenticator(options: {
     if (turn < refreshApplied) return;
     refreshApplied = turn;
     keys = new Map(read.map((key) => [Buffer.from(key.hash).toString('base64'), key]));
+    known = new Map();
+  };
+
+  const find = (authorization: string | undefined): ApiKey => {
+    const secret = bearerToken(authorization);
+    if (secret === null) throw unauthorized('send the header "Authorization: Bearer <API_KEY>"');
+    if (!isApiKey(secret)) throw unauthorized('this is not an API key; check that it was copied whole');
+    // Looking up a digest takes a time that says nothing about how much of a guessed key was right.
+    const key = keys.get(digest(secret));
+    if (key === undefined) throw new UnknownKeyError();
+    if (known.size < KNOWN_MAX) known.set(authorization!, key);
+    return key;
   };
 
   return {
     authenticate(authorization) {
-      const secret = bearerToken(authorization);
-      if (secret === null) throw unauthorized('send the header "Authorization: Bearer <API_KEY>"');
-      if (!isApiKey(secret)) throw unauthorized('this is not an API key; check that it was copied whole');
-      // Looking up a digest takes a time that says nothing about how much of a guessed key was right.
-      const key = keys.get(digest(secret));
-      if (key === undefined) throw new UnknownKeyError();
+      // V8 compares strings only when their seeded hashes are equal: a near miss takes as long as any other.
+      const key = known.get(authorization ?? '') ?? find(authorization);
       const now = clock.now();
       if (key.expiresAt !== null && key.expiresAt <= now) throw unauthorized('the API key has expired');
       recordUse(key, now);

@@ -10,8 +10,8 @@ import { JSON_TYPE, renderError, sendErrorAtOnce } from './error-response.ts';
 export interface ConnectionErrors {
   /** To be told of every request, so that the latest on its connection is known. */
   track: (reply: FastifyReply) => void;
-  /** Whether a request on this connection has not been answered yet. */
-  isBusy: (socket: Socket) => boolean;
+  /** The server is closing: a request on this connection that is being answered is its last. False: there is none. */
+  beginClosing: (socket: Socket) => boolean;
   /** The server's `clientError` handler. */
   handle: (error: Error & { code?: string }, socket: Socket) => void;
   /** For the server's `connect` event: nobody tunnels through here, and Node would just close the connection. */
@@ -27,9 +27,11 @@ export function createConnectionErrors(ids: Ids): ConnectionErrors {
     track(reply) {
       latest.set(reply.request.raw.socket, reply);
     },
-    isBusy(socket) {
+    beginClosing(socket) {
       const reply = latest.get(socket);
-      return reply !== undefined && !reply.raw.writableFinished;
+      if (reply === undefined || reply.raw.writableFinished) return false;
+      if (!reply.raw.headersSent) reply.header('connection', 'close');
+      return true;
     },
     handle(error, socket) {
       if (error.code === 'ECONNRESET' || !socket.writable) {

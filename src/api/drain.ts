@@ -9,15 +9,15 @@ export interface Drain {
   watch(server: Server): void;
   /** Closes the connections that nobody waits for; the others when they are answered, or 10 s later. */
   begin(): void;
-  hasBegun(): boolean;
 }
 
 /** Requests that are not answered this long after the beginning of closing are cut off. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-export function createDrain({ clock, isBusy }: { clock: Clock; isBusy: (socket: Socket) => boolean }): Drain {
+/** `beginClosing`: whether a connection has a request under way, which is then made its last. */
+export function createDrain(options: { clock: Clock; beginClosing: (socket: Socket) => boolean }): Drain {
+  const { clock, beginClosing } = options;
   const sockets = new Set<Socket>();
-  let hasBegun = false;
 
   const closeAll = (): void => {
     for (const socket of sockets) socket.destroy();
@@ -31,10 +31,8 @@ export function createDrain({ clock, isBusy }: { clock: Clock; isBusy: (socket: 
       });
     },
     begin() {
-      hasBegun = true;
-      for (const socket of sockets) if (!isBusy(socket)) socket.destroy();
+      for (const socket of sockets) if (!beginClosing(socket)) socket.destroy();
       clock.setTimer(closeAll, DRAIN_TIMEOUT_MS);
     },
-    hasBegun: () => hasBegun,
   };
 }

@@ -43,7 +43,7 @@ export async function createServer(services: ApiServices): Promise<ApiApp> {
 
 function createFastify({ ids, clock }: ApiServices): ApiApp {
   const connectionErrors = createConnectionErrors(ids);
-  const drain = createDrain({ clock, isBusy: connectionErrors.isBusy });
+  const drain = createDrain({ clock, beginClosing: connectionErrors.beginClosing });
   const app = Fastify({
     serverFactory: (handler) => createHttpServer(handler, { connectionErrors, drain }),
     clientErrorHandler: () => {},
@@ -60,11 +60,6 @@ function createFastify({ ids, clock }: ApiServices): ApiApp {
     reply.header('x-request-id', request.id);
     connectionErrors.track(reply);
     done();
-  });
-  // For requests that came before the drain began; to those that come later Fastify adds the header itself.
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (drain.hasBegun()) reply.header('connection', 'close');
-    done(null, payload);
   });
   return app;
 }
@@ -100,10 +95,13 @@ function addHooks(app: ApiApp, services: ApiServices): void {
     const route = request.routeOptions.url ?? 'none';
     sendError(toApiError(error, { requestId: request.id, route, log }), request, reply);
   });
-  app.addHook('onResponse', (request, reply, done) => {
-    if (log.isLevelEnabled('debug')) log.debug(describeExchange(request, reply), 'answered a request');
-    done();
-  });
+  // Not a hook that does nothing: with any, Fastify listens for the end of every response.
+  if (log.isLevelEnabled('debug')) {
+    app.addHook('onResponse', (request, reply, done) => {
+      log.debug(describeExchange(request, reply), 'answered a request');
+      done();
+    });
+  }
 }
 
 /** Reads and parses the body where a method may have one; `request.body` is an object then, `{}` if there is none. */

@@ -7,19 +7,13 @@ import type { SecureContext } from 'node:tls';
 import type { Outcome } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Abort } from './abort.ts';
 import { explainDns, explainTcp, explainTls } from './explain.ts';
 import { canonicalAddress } from './guard.ts';
 import type { Guard } from './guard.ts';
 import { DnsError } from './resolver.ts';
 import type { Resolver } from './resolver.ts';
 import type { Target } from './target.ts';
-
-/** What an AbortSignal has and a caller may imitate more cheaply. */
-export interface Abort {
-  readonly aborted: boolean;
-  addEventListener(type: 'abort', listener: () => void): void;
-  removeEventListener(type: 'abort', listener: () => void): void;
-}
 
 export type ConnectFailure = Extract<
   Outcome,

@@ -5,7 +5,7 @@ import type { Mode } from '../model/api-key.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { explainReply, outcomeOf } from './classify.ts';
 import { ConnectError, CONNECT_MS_MAX } from './connect.ts';
-import type { Abort } from './connect.ts';
+import type { Abort } from './abort.ts';
 import type { Connection, Pools } from './pools.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { send } from './send.ts';

@@ -8,7 +8,7 @@ import {
   SUCCESS_BODY_KEPT_BYTES_MAX,
 } from '../model/attempt.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { Abort } from './connect.ts';
+import type { Abort } from './abort.ts';
 import { ConnectionGoneError } from './pools.ts';
 import type { Connection } from './pools.ts';
 

@@ -104,7 +104,7 @@ export class Dispatcher {
 
   /** Deliveries whose transaction has just been committed. */
   offer(deliveries: readonly OpenDelivery[], event: Event, body: Uint8Array): void {
-    this.#options.payloads.put(event, body);
+    this.#options.payloads.put(event, body, deliveries.length);
     const at = this.#instant();
     for (const delivery of deliveries) {
       const queue = this.#queueOf(delivery.destinationId, at);
@@ -179,6 +179,7 @@ export class Dispatcher {
     if (!attempting.isSent) queue.noteUnsent(this.#instant());
     this.#freeSlot(queue, attempting);
     this.#unsettled--;
+    this.#options.payloads.done(attempting.delivery.eventId);
     queue.settle(attempting.delivery.id, dueAt);
     this.#lookAt([queue]);
   }

@@ -5,28 +5,38 @@ import type { EventId } from '../model/id.ts';
 import type { EventPayload, Store } from '../store/store.ts';
 
 export interface Payloads {
-  put(event: Omit<EventPayload, 'body'>, body: Uint8Array): void;
+  /** `uses`: how many deliveries are about to be sent; when that many are `done` it is kept no longer. */
+  put(event: Omit<EventPayload, 'body'>, body: Uint8Array, uses: number): void;
   /** At once if it is in memory; null: its body has been erased. */
   get(id: EventId): Uint8Array | Promise<Uint8Array | null>;
+  /** A delivery needs it no more, or not soon. */
+  done(id: EventId): void;
 }
+
+/** What was read again may be wanted again, nobody knows how often: it goes when its room is needed. */
+const UNCOUNTED = Number.POSITIVE_INFINITY;
 
 const READ_EVENTS_MAX = 64;
 
 export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: number): Payloads {
   // A Map keeps insertion order, so its first key is the oldest.
-  const cache = new Map<EventId, Uint8Array>();
+  const cache = new Map<EventId, { payload: Uint8Array; uses: number }>();
   let cachedBytes = 0;
   const wanted = new Map<EventId, PromiseWithResolvers<Uint8Array | null>>();
   let isReading = false;
 
-  const keep = (id: EventId, payload: Uint8Array): void => {
+  const drop = (id: EventId, payload: Uint8Array): void => {
+    cache.delete(id);
+    cachedBytes -= payload.length;
+  };
+
+  const keep = (id: EventId, payload: Uint8Array, uses: number): void => {
     if (cache.has(id) || payload.length > budgetBytes) return;
-    cache.set(id, payload);
+    cache.set(id, { payload, uses });
     cachedBytes += payload.length;
-    for (const [oldest, bytes] of cache) {
-      if (cachedBytes <= budgetBytes) break;
-      cache.delete(oldest);
-      cachedBytes -= bytes.length;
+    while (cachedBytes > budgetBytes) {
+      const [oldest] = cache;
+      drop(oldest![0], oldest![1].payload);
     }
   };
 
@@ -36,7 +46,7 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
       const payloads = new Map(events.map((event) => [event.id, buildPayload(event, event.body)]));
       for (const [id, waiting] of batch) {
         const payload = payloads.get(id) ?? null;
-        if (payload !== null) keep(id, payload);
+        if (payload !== null) keep(id, payload, UNCOUNTED);
         waiting.resolve(payload);
       }
     } catch (error) {
@@ -56,14 +66,18 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
   };
 
   return {
-    put: (event, body) => keep(event.id, buildPayload(event, body)),
+    put: (event, body, uses) => keep(event.id, buildPayload(event, body), uses),
     get(id) {
       const cached = cache.get(id);
-      if (cached !== undefined) return cached;
+      if (cached !== undefined) return cached.payload;
       const waiting = wanted.get(id) ?? Promise.withResolvers<Uint8Array | null>();
       wanted.set(id, waiting);
       if (!isReading) queueMicrotask(() => !isReading && void readWanted());
       return waiting.promise;
+    },
+    done(id) {
+      const cached = cache.get(id);
+      if (cached !== undefined && --cached.uses === 0) drop(id, cached.payload);
     },
   };
 }

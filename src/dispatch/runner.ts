@@ -1,4 +1,5 @@
 // One attempt from payload to recorded result: the part of dispatch that waits for the network and the store.
+import { Aborter } from '../attempt/abort.ts';
 import type { AttemptRequest, Perform } from '../attempt/perform.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { AttemptResult, AttemptTrigger } from '../model/attempt.ts';
@@ -94,8 +95,8 @@ class AttemptRunner implements Runner {
     const { perform, clock, modeOf } = this.#options;
     const { delivery } = attempting;
     const { destination } = queue;
-    const controller = new AbortController();
-    attempting.abort = () => controller.abort();
+    const aborter = new Aborter();
+    attempting.abort = () => aborter.abort();
     queue.send(attempting, { now: clock.now(), monotonic: clock.monotonic() });
     const request: AttemptRequest = {
       environment: destination.environment,
@@ -109,7 +110,7 @@ class AttemptRunner implements Runner {
       payload,
       timeoutMs: queue.schedule.timeoutMs,
     };
-    return perform(request, controller.signal);
+    return perform(request, aborter);
   }
 
   async #record(queue: DestinationQueue, delivery: OpenDelivery, result: AttemptResult) {

@@ -2,5 +2,13 @@
 
 /** RFC 3339 in UTC with milliseconds: `2026-01-31T09:30:00.000Z`. Takes Unix ms. */
 export function formatTime(at: number): string {
-  return new Date(at).toISOString();
+  if (at !== lastAt) {
+    lastText = new Date(at).toISOString();
+    lastAt = at;
+  }
+  return lastText;
 }
+
+// An answer and a webhook each have several times, mostly the same one.
+let lastAt = 0;
+let lastText = new Date(0).toISOString();

@@ -61,14 +61,17 @@ class BatchingRecorder implements Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options;
     this.#commits = createGroupCommit({
+      clock: options.clock,
       limits: {
         itemsMax: BATCH_RESULTS_MAX,
-        weightsMax: [BATCH_BYTES_MAX],
+        unitsMax: BATCH_RESULTS_MAX,
+        bytesMax: BATCH_BYTES_MAX,
         // Dispatch bounds how many results can be waiting: it starts nothing while they are not written.
         waitingMax: Number.POSITIVE_INFINITY,
         waitingBytesMax: Number.POSITIVE_INFINITY,
       },
-      weigh: ({ toStore }) => [toStore.attempt.responseBody?.length ?? 0],
+      unitsOf: () => 1,
+      bytesOf: ({ toStore }) => toStore.attempt.responseBody?.length ?? 0,
       write: (items) => this.#write(items),
     });
   }

@@ -11,6 +11,8 @@ export interface Clock {
   monotonic(): number;
   /** Calls back once, no earlier than after `delayMs`. Does not keep the process alive by itself. */
   setTimer(callback: () => void, delayMs: number): Timer;
+  /** Calls back once everything that has arrived by now has been handled: what came together is met together. */
+  afterTurn(callback: () => void): void;
 }
 
 /** Node fires a longer timeout at once (it overflows 32 bits). */
@@ -24,6 +26,7 @@ export const systemClock: Clock = {
     timeout.unref();
     return { cancel: () => clearTimeout(timeout) };
   },
+  afterTurn: (callback) => void setImmediate(callback),
 };
 
 /** Resolves after `delayMs` on the given clock. */

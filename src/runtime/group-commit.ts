@@ -1,14 +1,15 @@
 // Group commit: whatever arrives while one batch is being written makes the next one. No timer, so an idle
 // system answers at once and a busy one shares each fsync among hundreds.
+import type { Clock } from './clock.ts';
 
 export type BatchLimits = {
   /** Items in one batch. */
   itemsMax: number;
-  /** Sum of what `weigh` gives, each dimension on its own; a heavier item goes alone. */
-  weightsMax: readonly number[];
-  /** Items that may wait for a batch. */
+  /** Sums of `unitsOf` and of `bytesOf` over a batch; a heavier item goes alone. */
+  unitsMax: number;
+  bytesMax: number;
+  /** Items that may wait for a batch, and the sum of their bytes. */
   waitingMax: number;
-  /** Sum of the last weight (bytes) over all that wait. */
   waitingBytesMax: number;
 };
 
@@ -22,50 +23,52 @@ export interface GroupCommit<Item, Result> {
 
 type Entry<Item, Result> = {
   item: Item;
-  weights: readonly number[];
+  units: number;
+  bytes: number;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 };
 
 export function createGroupCommit<Item, Result>(options: {
+  clock: Pick<Clock, 'afterTurn'>;
   limits: BatchLimits;
-  weigh: (item: Item) => readonly number[];
+  unitsOf: (item: Item) => number;
+  bytesOf: (item: Item) => number;
   /** Writes a batch; one result per item, in order. A rejection is every item's rejection. */
   write: (items: Item[]) => Promise<Result[]>;
 }): GroupCommit<Item, Result> {
-  const { limits, weigh, write } = options;
+  const { clock, limits, unitsOf, bytesOf, write } = options;
   let queue: Entry<Item, Result>[] = [];
   let waitingBytes = 0;
   let isWriting = false;
   let idleWaiters: (() => void)[] = [];
 
   const takeBatch = (): Entry<Item, Result>[] => {
-    const sums = limits.weightsMax.map(() => 0);
-    let length = 0;
+    let [length, units, bytes] = [0, 0, 0];
     while (length < queue.length && length < limits.itemsMax) {
-      const { weights } = queue[length]!;
-      const fits = weights.every((weight, i) => sums[i]! + weight <= limits.weightsMax[i]!);
+      const next = queue[length]!;
+      const fits = units + next.units <= limits.unitsMax && bytes + next.bytes <= limits.bytesMax;
       if (!fits && length > 0) break;
-      for (let i = 0; i < weights.length; i++) sums[i]! += weights[i]!;
+      units += next.units;
+      bytes += next.bytes;
       length++;
     }
-    const batch = queue.slice(0, length);
-    queue = queue.slice(length);
-    waitingBytes -= sums[sums.length - 1] ?? 0;
+    const batch = queue;
+    queue = batch.splice(length);
+    waitingBytes -= bytes;
     return batch;
   };
 
   const writeBatch = async (batch: Entry<Item, Result>[]): Promise<void> => {
     try {
       const results = await write(batch.map((entry) => entry.item));
-      batch.forEach((entry, i) => entry.resolve(results[i]!));
+      for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i]!);
     } catch (error) {
       for (const entry of batch) entry.reject(error);
     }
   };
 
   const run = async (): Promise<void> => {
-    isWriting = true;
     while (queue.length > 0) await writeBatch(takeBatch());
     isWriting = false;
     for (const resolve of idleWaiters) resolve();
@@ -74,14 +77,15 @@ export function createGroupCommit<Item, Result>(options: {
 
   return {
     submit(item) {
-      const weights = weigh(item);
-      const bytes = weights[weights.length - 1] ?? 0;
+      const bytes = bytesOf(item);
       if (queue.length >= limits.waitingMax || waitingBytes + bytes > limits.waitingBytesMax) return null;
       waitingBytes += bytes;
       return new Promise((resolve, reject) => {
-        queue.push({ item, weights, resolve, reject });
+        queue.push({ item, units: unitsOf(item), bytes, resolve, reject });
+        if (isWriting) return;
+        isWriting = true;
         // After the current turn: requests that were read together are written together.
-        if (!isWriting) queueMicrotask(() => !isWriting && void run());
+        clock.afterTurn(() => void run());
       });
     },
     idle: () =>

@@ -1,12 +1,13 @@
 // Structured logs: one JSON object a line on standard output. Never a secret, never an API key.
 import { pino } from 'pino';
+import { formatTime } from '../model/time.ts';
 import type { Clock } from './clock.ts';
 
 export type Log = pino.Logger;
 
 /** Lines are written together, at the latest after this: at thousands a second each write call would count. */
 const FLUSH_INTERVAL_MS = 100;
-const BUFFER_BYTES = 8_192;
+const BUFFER_BYTES = 16_383;
 
 /** Names under which something secret could get into a line by mistake. */
 const REDACTED = ['authorization', 'secret', 'signing_secret', 'api_key', 'headers.authorization'];
@@ -27,7 +28,7 @@ export function createLog(level: string, clock: Clock): ProcessLog {
       base: { name: 'postrider' },
       level,
       redact: { paths: REDACTED, censor: '***' },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${formatTime(clock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     destination,

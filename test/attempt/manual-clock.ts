@@ -24,6 +24,10 @@ export class ManualClock implements Clock {
     return { cancel: () => void this.#timers.delete(timer) };
   }
 
+  afterTurn(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+
   /** Calls what is due on the way, in order. */
   advance(ms: number): void {
     const end = this.#time + ms;

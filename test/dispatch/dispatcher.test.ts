@@ -52,7 +52,7 @@ async function setUp(options: { slots?: number; mayRun?: () => boolean } = {}) {
       readHealth: async () => [],
     },
     clock,
-    payloads: { put: () => undefined, get: () => new Uint8Array() },
+    payloads: { put: () => undefined, done: () => undefined, get: () => new Uint8Array() },
     runner,
     destinationOf: destination,
     slots,

@@ -52,9 +52,24 @@ describe('a payload', () => {
 });
 
 describe('the cache', () => {
+  test('keeps what was put in until as many deliveries are done as wanted it', async () => {
+    const { payloads, reads } = heldPayloads([eventOf(1)], 1_000);
+    payloads.put(eventOf(1), Buffer.from('{}'), 2);
+    payloads.done(idOf(1));
+    assert.ok(payloads.get(idOf(1)) instanceof Uint8Array);
+    payloads.done(idOf(1));
+    const read = payloads.get(idOf(1));
+    assert.ok(read instanceof Promise);
+    await settle();
+    reads[0]!.end();
+    assert.ok((await read) !== null);
+    payloads.done(idOf(1));
+    assert.ok(payloads.get(idOf(1)) instanceof Uint8Array, 'what was read again is kept while there is room');
+  });
+
   test('gives what was put in without reading', () => {
     const { payloads, reads } = heldPayloads([], 1_000);
-    payloads.put(eventOf(1), Buffer.from('{"a":1}'));
+    payloads.put(eventOf(1), Buffer.from('{"a":1}'), 1);
     assert.match(Buffer.from(payloads.get(idOf(1)) as Uint8Array).toString(), /"data":\{"a":1\}\}$/);
     assert.equal(reads.length, 0);
   });
@@ -65,7 +80,7 @@ describe('the cache', () => {
       fc.property(fc.array(fc.nat(400), { maxLength: 60 }), (lengths) => {
         const budget = 1_000;
         const { payloads } = heldPayloads([], budget);
-        lengths.forEach((length, n) => payloads.put(eventOf(n), Buffer.alloc(length, 0x20)));
+        lengths.forEach((length, n) => payloads.put(eventOf(n), Buffer.alloc(length, 0x20), 1));
         const kept = lengths.map((_, n) => payloads.get(idOf(n)) instanceof Uint8Array);
         const keptBytes = lengths.filter((_, n) => kept[n]).reduce((sum, length) => sum + size(length), 0);
         assert.ok(keptBytes <= budget);
@@ -79,7 +94,7 @@ describe('the cache', () => {
 
   test('does not keep what is larger than all of it', async () => {
     const { payloads, reads } = heldPayloads([eventOf(1, `"${'x'.repeat(500)}"`)], 100);
-    payloads.put(eventOf(1), Buffer.from(`"${'x'.repeat(500)}"`));
+    payloads.put(eventOf(1), Buffer.from(`"${'x'.repeat(500)}"`), 1);
     const reading = payloads.get(idOf(1));
     assert.ok(reading instanceof Promise);
     await settle();

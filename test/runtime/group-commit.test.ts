@@ -1,9 +1,10 @@
 // Group commit: what arrives while one batch is written makes the next, within limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { createGroupCommit } from '../../src/runtime/group-commit.ts';
 
-const LIMITS = { itemsMax: 4, weightsMax: [100], waitingMax: 10, waitingBytesMax: 1_000 };
+const LIMITS = { itemsMax: 4, unitsMax: 100, bytesMax: 100, waitingMax: 10, waitingBytesMax: 1_000 };
 
 /** A commit whose batches are written one at a time, each when the test says so. */
 function heldCommit(limits = LIMITS) {
@@ -11,7 +12,9 @@ function heldCommit(limits = LIMITS) {
   const releases: ((error?: Error) => void)[] = [];
   const commit = createGroupCommit<number, string>({
     limits,
-    weigh: (item) => [item],
+    clock: systemClock,
+    unitsOf: () => 0,
+    bytesOf: (item) => item,
     write: (items) => {
       batches.push(items);
       return new Promise((resolve, reject) => {

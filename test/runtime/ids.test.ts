@@ -54,6 +54,7 @@ test('ids increase strictly, even within a millisecond and when the clock is set
     now: () => times[Math.floor(call++ / 6_000)]!,
     monotonic: () => 0,
     setTimer: () => ({ cancel() {} }),
+    afterTurn() {},
   };
   const ids = createIds(clock, systemRandom);
   let last = '';
@@ -67,7 +68,7 @@ test('ids increase strictly, even within a millisecond and when the clock is set
 test('an id names its time and its shard', () => {
   fc.assert(
     fc.property(fc.nat(2 ** 40), fc.nat(255), (time, shard) => {
-      const clock = { now: () => time, monotonic: () => 0, setTimer: () => ({ cancel() {} }) };
+      const clock = { now: () => time, monotonic: () => 0, setTimer: () => ({ cancel() {} }), afterTurn() {} };
       const id = createIds(clock, systemRandom).next('dlv', shard);
       assert.equal(idTime(id), time);
       assert.equal(idShard(id), shard);

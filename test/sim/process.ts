@@ -11,6 +11,7 @@ export class VirtualProcess {
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
       setTimer: (callback, delayMs) => clock.setTimer(() => this.isAlive && callback(), delayMs),
+      afterTurn: (callback) => clock.afterTurn(() => this.isAlive && callback()),
     };
   }
 

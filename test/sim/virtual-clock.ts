@@ -32,6 +32,11 @@ export class VirtualClock implements Clock {
     return { cancel: () => (entry.callback = null) };
   }
 
+  /** Nothing arrives from outside: a turn has no more than what is settled. */
+  afterTurn(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+
   /** The wall clock is set by an operator or NTP; the monotonic one does not notice. */
   setWallClock(byMs: number): void {
     this.#latest = this.latest();

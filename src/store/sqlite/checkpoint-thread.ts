@@ -13,9 +13,10 @@ function open({ path, checkpoints: { port, state } }: CheckpointThreadData): Thr
     Atomics.notify(state, 0);
   });
   return {
-    run(method) {
+    run({ method }) {
       throw new Error(`the checkpointer has no ${method}`);
     },
+    afterRun() {},
     close() {
       db.close();
       port.close();

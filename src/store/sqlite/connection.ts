@@ -18,10 +18,14 @@ import type { MethodName } from './methods.ts';
 export interface Connection {
   /** Runs one method. Every error that is the database's comes as a StoreError. */
   run(method: MethodName, parameters: unknown[]): unknown;
+  /** Runs several of JOINING in one transaction, or none of them: then it throws, and each may be run by itself. */
+  runTogether(calls: Call[]): unknown[];
   /** To be called when a run's result has been handed on: what may take time and nobody should wait for. */
   afterRun: () => void;
   close(): void;
 }
+
+export type Call = { method: MethodName; parameters: unknown[] };
 
 type Runtime = { clock: Clock; random: Random };
 
@@ -46,14 +50,18 @@ export function createWriter(
     methods,
     isDiskFull: () => context.diskReserve.isDiskFull(),
   });
-  return { ...connection, afterRun: () => checkpointer.afterWrite() };
+  return {
+    ...connection,
+    runTogether: (calls) => context.together(() => calls.map((call) => connection.run(call.method, call.parameters))),
+    afterRun: () => checkpointer.afterWrite(),
+  };
 }
 
 /** `methods` are looked up by name; whoever calls has made sure that there is one. */
 export function createConnection(options: { db: Database; methods: object; isDiskFull: () => boolean }): Connection {
   const { db, isDiskFull } = options;
   const methods = options.methods as Record<MethodName, (...parameters: unknown[]) => unknown>;
-  return {
+  const connection: Connection = {
     run(method, parameters) {
       try {
         return methods[method](...parameters);
@@ -62,9 +70,11 @@ export function createConnection(options: { db: Database; methods: object; isDis
         throw toStoreError(error, isDiskFull);
       }
     },
+    runTogether: (calls) => calls.map((call) => connection.run(call.method, call.parameters)),
     afterRun: () => {},
     close() {
       if (db.isOpen) db.close();
     },
   };
+  return connection;
 }

@@ -25,6 +25,8 @@ export type WriteContext = ReadContext & {
   diskReserve: DiskReserve;
   /** All or nothing, the backlog's counts included; durable when it returns. */
   write: <Result>(work: () => Result) => Result;
+  /** Every `write` within `work` becomes part of one transaction: all or nothing for all of them. */
+  together: <Result>(work: () => Result) => Result;
 };
 
 export type WriteOptions = {
@@ -49,21 +51,33 @@ export function createWriteContext(
 ): WriteContext {
   const { db } = reading;
   const { dataDir, diskReserveBytes, maxBacklogPerDestination } = options;
+  let isTogether = false;
+  const write = <Result>(work: () => Result): Result => {
+    if (isTogether) return work();
+    let isCommitted = false;
+    try {
+      const result = writeTransaction(db, work);
+      isCommitted = true;
+      return result;
+    } finally {
+      backlog.settle(isCommitted);
+    }
+  };
   return {
     ...reading,
     clock,
     backlog,
     backlogMax: maxBacklogPerDestination,
     diskReserve: createDiskReserve({ db, dataDir, reserveBytes: diskReserveBytes, clock }),
-    write(work) {
-      let isCommitted = false;
-      try {
-        const result = writeTransaction(db, work);
-        isCommitted = true;
-        return result;
-      } finally {
-        backlog.settle(isCommitted);
-      }
-    },
+    write,
+    together: (work) =>
+      write(() => {
+        isTogether = true;
+        try {
+          return work();
+        } finally {
+          isTogether = false;
+        }
+      }),
   };
 }

@@ -80,6 +80,9 @@ export const WRITING = [
   'readStats',
 ] as const satisfies (keyof WriteMethods)[];
 
+/** Calls of these that wait at the same time share a transaction, and so an fsync and the pages that both change. */
+export const JOINING: readonly MethodName[] = ['acceptEvents', 'recordResults'];
+
 export function createReadMethods(context: ReadContext): ReadMethods {
   return {
     ...createEnvironmentReads(context),

@@ -1,4 +1,5 @@
 // Calls across threads: one message each way per call, however many rows it is about.
+import { receiveMessageOnPort } from 'node:worker_threads';
 import type { MessagePort, Transferable, Worker } from 'node:worker_threads';
 import { StoreError } from '../store.ts';
 import type { StoreErrorCode } from '../store.ts';
@@ -7,8 +8,16 @@ export type Request = { id: number; method: string; parameters: unknown[] };
 
 export type Response = { id: number; result: unknown } | { id: number; error: ErrorMessage };
 
-/** A result, and what of it may be moved instead of copied. `after` runs once the answer is on its way. */
-export type Answer = { result: unknown; transfer: Transferable[]; after?: () => void };
+/** A result, and what of it may be moved instead of copied. */
+export type Answer = { result: unknown; transfer: Transferable[] };
+
+export interface RequestHandler {
+  run(request: Request): Answer;
+  /** Where several requests may be run as one: all or none of them; `run` throws for none. */
+  joining?: { mayJoin(method: string): boolean; run(requests: Request[]): Answer[] } | undefined;
+  /** What may take time and nobody should wait for: called when the answers to all that waited are on their way. */
+  afterRun(): void;
+}
 
 /** What is left of an error on its way; `code` null: not the store's own, a programming error. */
 type ErrorMessage = { code: StoreErrorCode | null; message: string; cause: string };
@@ -52,18 +61,50 @@ export function createThreadClient(worker: Worker): ThreadClient {
   };
 }
 
-/** Answers requests in the order they come. */
-export function serveRequests(port: MessagePort, handle: (request: Request) => Answer): void {
-  port.on('message', (request: Request) => {
+/** How many requests are taken from the port before the first of them is run. */
+const WAITING_TAKEN_MAX = 8;
+
+/** Answers requests in the order they come; those that wait side by side and may join are run together. */
+export function serveRequests(port: MessagePort, handler: RequestHandler): void {
+  const answerOne = (request: Request): void => {
     let answer: Answer;
     try {
-      answer = handle(request);
+      answer = handler.run(request);
     } catch (error) {
       port.postMessage({ id: request.id, error: encodeError(error) } satisfies Response, []);
       return;
     }
     port.postMessage({ id: request.id, result: answer.result } satisfies Response, answer.transfer);
-    answer.after?.();
+  };
+
+  const answerTogether = (requests: Request[]): void => {
+    let answers: Answer[];
+    try {
+      answers = handler.joining!.run(requests);
+    } catch {
+      // One of them failed, and none was done: alone, only that one will fail.
+      for (const request of requests) answerOne(request);
+      return;
+    }
+    for (const [i, { result, transfer }] of answers.entries()) {
+      port.postMessage({ id: requests[i]!.id, result } satisfies Response, transfer);
+    }
+  };
+
+  port.on('message', (first: Request) => {
+    const waiting = [first];
+    while (waiting.length < WAITING_TAKEN_MAX) {
+      const next = receiveMessageOnPort(port);
+      if (next === undefined) break;
+      waiting.push(next.message as Request);
+    }
+    while (waiting.length > 0) {
+      const end = waiting.findIndex(({ method }) => handler.joining?.mayJoin(method) !== true);
+      const joining = waiting.splice(0, end < 0 ? waiting.length : end);
+      if (joining.length > 1) answerTogether(joining);
+      else answerOne(joining[0] ?? waiting.shift()!);
+    }
+    handler.afterRun();
   });
 }
 

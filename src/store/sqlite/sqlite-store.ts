@@ -10,7 +10,7 @@ import type { Store } from '../store.ts';
 import { createDataDir, createDatabaseFile } from './data-dir.ts';
 import { READING, WRITING } from './methods.ts';
 import type { MethodName } from './methods.ts';
-import { packParameters } from './packing.ts';
+import { packParameters, unpackResult } from './packing.ts';
 import { openPrepared, withOpenErrors } from './prepare-database.ts';
 import { createThreadClient } from './rpc.ts';
 import type { Request, ThreadClient } from './rpc.ts';
@@ -160,7 +160,7 @@ function createFacade({ writer, reader, close }: Threads, release: () => void): 
       name,
       (...parameters: unknown[]) => {
         const packed = packParameters(name, parameters);
-        return client.call(name, packed.parameters, packed.transfer);
+        return client.call(name, packed.parameters, packed.transfer).then((result) => unpackResult(name, result));
       },
     ]);
   let closed: Promise<void> | null = null;

@@ -2,7 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { WriteOptions } from './context.ts';
 import { serveRequests } from './rpc.ts';
-import type { Answer } from './rpc.ts';
+import type { Answer, RequestHandler } from './rpc.ts';
 
 /** What the threads that answer methods are started with. */
 export type ThreadData =
@@ -23,24 +23,30 @@ export const OPEN = 'open';
 export const CLOSE = 'close';
 
 /** What a thread does between the two. After `close` nothing may keep its event loop alive. */
-export interface ThreadService {
-  run(method: string, parameters: unknown[]): Answer;
+export interface ThreadService extends RequestHandler {
   close(): void;
 }
 
 export function serveThread(port: MessagePort, open: () => ThreadService): void {
   const nothing: Answer = { result: null, transfer: [] };
   let service: ThreadService | null = null;
-  serveRequests(port, ({ method, parameters }) => {
-    if (method === OPEN) {
-      service = open();
-      return nothing;
-    }
-    if (method === CLOSE) {
-      service?.close();
-      port.close();
-      return nothing;
-    }
-    return service!.run(method, parameters);
+  serveRequests(port, {
+    get joining() {
+      return service?.joining;
+    },
+    run(request) {
+      if (request.method === OPEN) {
+        service = open();
+        return nothing;
+      }
+      if (request.method === CLOSE) {
+        service?.close();
+        service = null;
+        port.close();
+        return nothing;
+      }
+      return service!.run(request);
+    },
+    afterRun: () => service?.afterRun(),
   });
 }

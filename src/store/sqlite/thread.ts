@@ -4,21 +4,34 @@ import { systemClock } from '../../runtime/clock.ts';
 import { systemRandom } from '../../runtime/random.ts';
 import type { PassiveCheckpoints } from './checkpoint.ts';
 import { createWriter, openReader } from './connection.ts';
-import type { Connection } from './connection.ts';
+import type { Call, Connection } from './connection.ts';
 import { openDatabase } from './database.ts';
+import { JOINING } from './methods.ts';
 import type { MethodName } from './methods.ts';
-import { transferOf, unpackParameters } from './packing.ts';
+import { packResult, unpackParameters } from './packing.ts';
+import type { Request } from './rpc.ts';
 import { RUNNING, serveThread } from './thread-protocol.ts';
 import type { CheckpointLink, ThreadData, ThreadService } from './thread-protocol.ts';
 
 function open(data: ThreadData): ThreadService {
   const connection = connect(data);
+  const callOf = ({ method, parameters }: Request): Call => {
+    const name = method as MethodName;
+    return { method: name, parameters: unpackParameters(name, parameters) };
+  };
   return {
-    run(method, parameters) {
-      const name = method as MethodName;
-      const result = connection.run(name, unpackParameters(name, parameters));
-      return { result, transfer: transferOf(name, result), after: connection.afterRun };
+    run(request) {
+      const { method, parameters } = callOf(request);
+      return packResult(method, connection.run(method, parameters));
     },
+    joining: {
+      mayJoin: (method) => JOINING.includes(method as MethodName),
+      run(requests) {
+        const calls = requests.map(callOf);
+        return connection.runTogether(calls).map((result, i) => packResult(calls[i]!.method, result));
+      },
+    },
+    afterRun: connection.afterRun,
     close() {
       connection.close();
       if (data.role === 'writer') data.checkpoints.port.close();
