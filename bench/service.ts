@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +14,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const START_POLL_MS = 5;
 const START_MS_MAX = 60_000;
+const LOG_BYTES_READ = 65_536;
 
 /** What a bench process must not leave behind. */
 const running = new Set<ChildProcess>();
@@ -50,26 +51,36 @@ export class Program {
   }
 
   async start(): Promise<Started> {
-    const log = openSync(this.#logFile, 'a');
-    const skip = readFileSync(this.#logFile).length;
+    const log = openSync(this.#logFile, 'a+');
+    const skip = fstatSync(log).size;
     const startedAt = performance.now();
     const child = spawn(process.execPath, this.#argv, {
       cwd: ROOT,
       stdio: ['ignore', log, log],
       env: this.#environment,
     });
-    closeSync(log);
     this.#child = child;
     running.add(child);
     child.once('exit', () => running.delete(child));
+    try {
+      return await this.#waitUntilStarted({ child, log, skip, startedAt });
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  async #waitUntilStarted(started: { child: ChildProcess; log: number; skip: number; startedAt: number }) {
+    const { child, log, skip, startedAt } = started;
+    // It may write much more before its start is noticed; the line comes early.
+    const buffer = Buffer.alloc(LOG_BYTES_READ);
     for (;;) {
-      const text = readFileSync(this.#logFile).subarray(skip).toString();
+      const text = buffer.toString('utf8', 0, readSync(log, buffer, 0, LOG_BYTES_READ, skip));
       const line = text.split('\n').find((candidate) => candidate.startsWith('{"event":"started"'));
       if (line !== undefined && text.includes(`${line}\n`)) {
         this.startMs = performance.now() - startedAt;
-        const started = JSON.parse(line) as Started;
-        this.url = started.url;
-        return started;
+        const said = JSON.parse(line) as Started;
+        this.url = said.url;
+        return said;
       }
       if (child.exitCode !== null || performance.now() - startedAt > START_MS_MAX)
         throw new Error(`${this.#argv.join(' ')} did not start:\n${text.slice(-2_000)}`);

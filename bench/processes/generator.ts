@@ -76,10 +76,11 @@ function stamped({ bytes, stampAt }: Request, dueAt: number): Buffer {
 
 function requestsOf({ host, port, path, key, bodies }: Load): Request[] {
   return bodies.map((template) => {
+    const start = (method: string): string =>
+      `${method} ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\nauthorization: Bearer ${key}\r\n`;
+    if (template === null) return { bytes: Buffer.from(`${start('GET')}\r\n`), stampAt: -1 };
     const body = Buffer.from(template.replace(STAMP_PLACE, '0'.repeat(STAMP_LENGTH)));
-    const head =
-      `POST ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\nauthorization: Bearer ${key}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const head = `${start('POST')}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
     const at = template.indexOf(STAMP_PLACE);
     const stampAt = at < 0 ? -1 : Buffer.byteLength(head) + Buffer.byteLength(template.slice(0, at));
     return { bytes: Buffer.concat([Buffer.from(head), body]), stampAt };
