@@ -28,7 +28,7 @@ async function run(bench: Bench): Promise<Report[]> {
   const limit = await bench.limit(['/ok']);
   const [runService, runLimit] = [runnerFor(bench, service), limitRunner(bench, limit)];
   const event = eventOf(bodyOf());
-  const single = (events: number): RunOptions => ({ body: event, requests: events, deliveries: events });
+  const single = (events: number): RunOptions => ({ bodies: [event], requests: events, deliveries: events });
   const batches = batchRuns(event);
   await runLimit(single(bench.sized(WARM_UP)));
   for (const options of [single, batches]) await runService(options(bench.sized(WARM_UP)));
@@ -58,7 +58,7 @@ function batchRuns(event: string): (events: number) => RunOptions {
     const requests = Math.ceil(events / EVENTS_PER_BATCH);
     const deliveries = requests * EVENTS_PER_BATCH;
     const shape = { path: '/v1/events/batch', connections: CONNECTIONS, eventsPerRequest: EVENTS_PER_BATCH };
-    return { ...shape, body, requests, deliveries };
+    return { ...shape, bodies: [body], requests, deliveries };
   };
 }
 

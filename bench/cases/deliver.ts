@@ -20,9 +20,9 @@ async function run(bench: Bench): Promise<Report[]> {
   await service.subscribe(`${bench.receiverUrl}/ok`, EVENT_TYPE);
   const limit = await bench.limit(['/ok']);
   const [runService, runLimit] = [runnerFor(bench, service), limitRunner(bench, limit)];
-  const body = eventOf(bodyOf());
-  const once = { body, requests: bench.sized(EVENTS), deliveries: bench.sized(EVENTS) };
-  const warmUp = { body, requests: bench.sized(WARM_UP), deliveries: bench.sized(WARM_UP) };
+  const bodies = [eventOf(bodyOf())];
+  const once = { bodies, requests: bench.sized(EVENTS), deliveries: bench.sized(EVENTS) };
+  const warmUp = { bodies, requests: bench.sized(WARM_UP), deliveries: bench.sized(WARM_UP) };
   for (const one of [runService, runLimit]) await one(warmUp);
   const { limits, ours } = await inTurn(REPEATS, { limits: () => runLimit(once), ours: () => runService(once) });
   return [{ case: 'deliver', figures: [...(await ceiling(bench)), ...figures(ours, limits)] }];

@@ -27,8 +27,8 @@ async function run(bench: Bench): Promise<Report[]> {
   for (const path of paths) await service.subscribe(`${bench.receiverUrl}${path}`, EVENT_TYPE);
   const limit = await bench.limit(paths);
   const [runService, runLimit] = [runnerFor(bench, service), limitRunner(bench, limit)];
-  const body = eventOf(bodyOf());
-  const of = (events: number): RunOptions => ({ body, requests: events, deliveries: events * DESTINATIONS });
+  const bodies = [eventOf(bodyOf())];
+  const of = (events: number): RunOptions => ({ bodies, requests: events, deliveries: events * DESTINATIONS });
   for (const one of [runService, runLimit]) await one(of(bench.sized(WARM_UP)));
   const once = of(bench.sized(EVENTS));
   const { limits, ours } = await inTurn(REPEATS, { limits: () => runLimit(once), ours: () => runService(once) });

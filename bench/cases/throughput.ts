@@ -46,7 +46,8 @@ export type Run = {
 
 export type RunOptions = {
   path?: string;
-  body: string;
+  /** Sent in turn. */
+  bodies: string[];
   requests: number;
   /** More than one in a batch. */
   eventsPerRequest?: number;
@@ -60,10 +61,10 @@ export async function runClosed(
   program: Program,
   options: RunOptions & { key: string; whenArrived: () => Promise<void> },
 ): Promise<Run> {
-  const { path = '/v1/events', body, requests, deliveries, connections = CONNECTIONS, key } = options;
+  const { path = '/v1/events', bodies, requests, deliveries, connections = CONNECTIONS, key } = options;
   const events = requests * (options.eventsPerRequest ?? 1);
   await bench.resetReceiver();
-  const load = { host: '127.0.0.1', port: program.port, path, key, bodies: [body], connections };
+  const load = { host: '127.0.0.1', port: program.port, path, key, bodies, connections };
   const startedAt = performance.now();
   const { result, cpu } = await withCpu(program, async () => {
     const answered = await bench.closed({ load, requests });

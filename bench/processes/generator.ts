@@ -131,7 +131,8 @@ async function runOpen({ load, perSecond, seconds }: Commands['open']): Promise<
   const startedAt = sharedNow();
   let sent = 0;
   const timer = setInterval(() => {
-    const due = Math.min(total, Math.floor(((sharedNow() - startedAt) * perSecond) / 1000));
+    // The first is due at the very start.
+    const due = Math.min(total, 1 + Math.floor(((sharedNow() - startedAt) * perSecond) / 1000));
     // One that finds no connection keeps its due time: the wait counts, as it would for a caller.
     for (let next = take(); sent < due && next !== null; next = sent < due ? take() : null) {
       next.send(all[sent % all.length]!, startedAt + (sent * 1000) / perSecond);
