@@ -15,6 +15,7 @@ const LOOPBACK = '127.0.0.0/8,::1/128';
 const START_POLL_MS = 5;
 const START_MS_MAX = 60_000;
 const LOG_BYTES_READ = 65_536;
+const EVENT_LOOP_DELAY = 'postrider_event_loop_delay_seconds';
 
 /** What a bench process must not leave behind. */
 const running = new Set<ChildProcess>();
@@ -110,6 +111,7 @@ export class Service extends Program {
   readonly dataDir: string;
   /** The test key that the first start printed. */
   key = '';
+  #eventLoopDelayMs = 0;
 
   constructor({ settings = {}, dataDir, nodeOptions = [], environment = {} }: ServiceOptions = {}) {
     const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'postrider-bench-'));
@@ -157,12 +159,25 @@ export class Service extends Program {
   /** The sum of a metric's values over its labels, or those of one label. */
   async metric(name: string, label = ''): Promise<number> {
     const text = await (await fetch(`${this.url}/metrics`)).text();
-    const lines = text.split('\n').filter((line) => line.startsWith(name) && line.includes(label));
-    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    this.#eventLoopDelayMs = Math.max(this.#eventLoopDelayMs, sumOf(text, EVENT_LOOP_DELAY) * 1000);
+    return sumOf(text, name, label);
+  }
+
+  /** The longest delay of its event loop, in ms, since the last call. Every scrape counts: each begins anew. */
+  async takeEventLoopDelay(): Promise<number> {
+    await this.metric(EVENT_LOOP_DELAY);
+    const longest = this.#eventLoopDelayMs;
+    this.#eventLoopDelayMs = 0;
+    return longest;
   }
 
   /** Resolves when that many deliveries have ended in their rows since the process began. */
   async finished(count: number): Promise<void> {
     while ((await this.metric('postrider_deliveries_finished_total')) < count) await sleep(25);
   }
+}
+
+function sumOf(text: string, name: string, label = ''): number {
+  const lines = text.split('\n').filter((line) => line.startsWith(name) && line.includes(label));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
