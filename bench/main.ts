@@ -7,13 +7,14 @@ import type { Case } from './bench.ts';
 import { batch } from './cases/batch.ts';
 import { deliver } from './cases/deliver.ts';
 import { fanout } from './cases/fanout.ts';
+import { growth } from './cases/growth.ts';
 import { isolation } from './cases/isolation.ts';
 import { latency } from './cases/latency.ts';
 import { match } from './cases/match.ts';
 import { formatReport } from './report.ts';
 import type { Report } from './report.ts';
 
-const CASES: readonly Case[] = [deliver, batch, fanout, latency, match, isolation];
+const CASES: readonly Case[] = [deliver, batch, fanout, latency, match, isolation, growth];
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

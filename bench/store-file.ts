@@ -38,3 +38,14 @@ export function destinationKeys(db: DatabaseSync): number[] {
     .all(ENVIRONMENT)
     .map((row) => Number(row['key']));
 }
+
+/** Every destination that is not deleted, with one of its subscriptions. */
+export function readRecipients(db: DatabaseSync): { key: number; shard: number; subscriptionId: Uint8Array }[] {
+  const rows = db
+    .prepare(
+      `SELECT t.key, t.id, min(s.id) AS subscription FROM destinations t JOIN subscriptions s ON s.destination = t.key
+       WHERE t.environment = ? AND t.deleted_at IS NULL GROUP BY t.key ORDER BY t.key`,
+    )
+    .all(ENVIRONMENT) as { key: number; id: Uint8Array; subscription: Uint8Array }[];
+  return rows.map(({ key, id, subscription }) => ({ key, shard: id[9]!, subscriptionId: subscription }));
+}
