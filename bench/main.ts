@@ -4,6 +4,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Bench } from './bench.ts';
 import type { Case } from './bench.ts';
+import { backlog } from './cases/backlog.ts';
 import { batch } from './cases/batch.ts';
 import { deliver } from './cases/deliver.ts';
 import { fanout } from './cases/fanout.ts';
@@ -11,10 +12,27 @@ import { growth } from './cases/growth.ts';
 import { isolation } from './cases/isolation.ts';
 import { latency } from './cases/latency.ts';
 import { match } from './cases/match.ts';
+import { origins } from './cases/origins.ts';
+import { prune } from './cases/prune.ts';
+import { restart } from './cases/restart.ts';
+import { soak } from './cases/soak.ts';
 import { formatReport } from './report.ts';
 import type { Report } from './report.ts';
 
-const CASES: readonly Case[] = [deliver, batch, fanout, latency, match, isolation, growth];
+const CASES: readonly Case[] = [
+  deliver,
+  batch,
+  fanout,
+  latency,
+  match,
+  isolation,
+  backlog,
+  prune,
+  origins,
+  growth,
+  restart,
+  soak,
+];
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
