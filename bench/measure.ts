@@ -37,9 +37,13 @@ function cputimeOf(pid: number): number {
   return seconds * 1e6;
 }
 
-/** Resident memory in MiB. */
+/** Resident memory in MiB; 0: there is no such process any more. */
 export function readRss(pid: number): number {
-  return readRssKib(pid) / 1024;
+  try {
+    return readRssKib(pid) / 1024;
+  } catch {
+    return 0;
+  }
 }
 
 function readRssKib(pid: number): number {
@@ -66,6 +70,6 @@ export function median(values: readonly number[]): number {
 
 /** How far the runs lay apart, of their median: 0.1 is 10 %. */
 export function spread(values: readonly number[]): number {
-  if (values.length < 2) return 0;
-  return (Math.max(...values) - Math.min(...values)) / median(values);
+  const range = Math.max(...values) - Math.min(...values);
+  return range === 0 ? 0 : range / median(values);
 }

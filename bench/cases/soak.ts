@@ -59,7 +59,8 @@ async function loadSlice(
     service,
     types.map((type) => eventOf(bodyOf(), type)),
   );
-  const { latencies } = await bench.open({ load, perSecond, seconds: 60 / SLICES_PER_MINUTE });
+  const { latencies, statuses } = await bench.open({ load, perSecond, seconds: 60 / SLICES_PER_MINUTE });
+  if (Object.keys(statuses).join() !== '202') throw new Error(`not all were accepted: ${JSON.stringify(statuses)}`);
   return {
     rss: readRss(service.pid),
     delayMs: await service.takeEventLoopDelay(),
