@@ -45,33 +45,44 @@ async function main(): Promise<void> {
   });
   if (values.help === true) return console.log(usage());
   const chosen = choose(positionals);
+  const scale = Number(values.scale);
+  if (!(scale > 0 && scale <= 1)) return fail('--scale is above 0 and at most 1');
   console.log(`${describeMachine()}\n`);
   const reports: Report[] = [];
-  for (const one of chosen) reports.push(...(await runCase(one, Number(values.scale))));
+  for (const one of chosen) reports.push(...(await runCase(one, scale)));
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ machine: describeMachine(), reports }, null, 2)}\n`);
 }
 
 function choose(names: readonly string[]): Case[] {
   for (const name of names) {
-    if (!CASES.some((one) => one.name === name)) {
-      console.error(`no case "${name}"\n\n${usage()}`);
-      process.exit(2);
-    }
+    if (!CASES.some((one) => one.name === name)) fail(`no case "${name}"\n\n${usage()}`);
   }
   return CASES.filter((one) => (names.length === 0 ? one.isLong !== true : names.includes(one.name)));
 }
 
 async function runCase(one: Case, scale: number): Promise<Report[]> {
   const bench = new Bench({ settings: {}, scale });
+  const startedAt = performance.now();
   try {
     await bench.start();
     const reports = await one.run(bench);
     for (const report of reports) console.log(formatReport(report));
     return reports;
+  } catch (error) {
+    // The others may still be worth their time.
+    console.error(`${one.name} ended early:`, error);
+    process.exitCode = 1;
+    return [];
   } finally {
     await bench.end();
+    console.error(`${one.name} took ${Math.round((performance.now() - startedAt) / 1000)} s\n`);
   }
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(2);
 }
 
 function describeMachine(): string {

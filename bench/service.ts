@@ -15,6 +15,8 @@ const LOOPBACK = '127.0.0.0/8,::1/128';
 const START_POLL_MS = 5;
 const START_MS_MAX = 60_000;
 const LOG_BYTES_READ = 65_536;
+const FINISHED_POLL_MS = 25;
+const FINISHED_MS_MAX = 60_000;
 const EVENT_LOOP_DELAY = 'postrider_event_loop_delay_seconds';
 
 /** What a bench process must not leave behind. */
@@ -173,7 +175,11 @@ export class Service extends Program {
 
   /** Resolves when that many deliveries have ended in their rows since the process began. */
   async finished(count: number): Promise<void> {
-    while ((await this.metric('postrider_deliveries_finished_total')) < count) await sleep(25);
+    for (const startedAt = performance.now(); ; await sleep(FINISHED_POLL_MS)) {
+      const finished = await this.metric('postrider_deliveries_finished_total');
+      if (finished >= count) return;
+      if (performance.now() - startedAt > FINISHED_MS_MAX) throw new Error(`${finished} of ${count} were recorded`);
+    }
   }
 }
 
