@@ -70,6 +70,6 @@ export function median(values: readonly number[]): number {
 
 /** How far the runs lay apart, of their median: 0.1 is 10 %. */
 export function spread(values: readonly number[]): number {
-  const range = Math.max(...values) - Math.min(...values);
-  return range === 0 ? 0 : range / median(values);
+  const middle = median(values);
+  return middle === 0 ? 0 : (Math.max(...values) - Math.min(...values)) / middle;
 }

@@ -19,7 +19,7 @@ import type { Run, RunOptions } from './throughput.ts';
 
 const RETENTION_SECONDS = 5;
 const REPEATS = 3;
-const WARM_UP = 10_000;
+const WARM_UP = 20_000;
 const EVENTS = 25_000;
 const EVENTS_BEFORE = 5_000;
 /** The event, its delivery and the one attempt of that. */
