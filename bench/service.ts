@@ -21,8 +21,10 @@ const EVENT_LOOP_DELAY = 'postrider_event_loop_delay_seconds';
 
 /** What a bench process must not leave behind. */
 const running = new Set<ChildProcess>();
+const folders = new Set<string>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
@@ -124,6 +126,7 @@ export class Service extends Program {
       ...environment,
     });
     this.dataDir = folder;
+    folders.add(folder);
   }
 
   override async start(): Promise<Started> {
@@ -136,6 +139,7 @@ export class Service extends Program {
   async end(): Promise<void> {
     await this.signal('SIGKILL');
     rmSync(this.dataDir, { recursive: true, force: true });
+    folders.delete(this.dataDir);
   }
 
   // ── Its API, for setting a case up ──
