@@ -24,23 +24,31 @@ const ARRIVAL_MS_MAX = 120_000;
 export class Bench {
   /** Settings that every service gets: which store, above all. */
   readonly settings: Record<string, string>;
+  readonly #scale: number;
   readonly generator = new Helper('generator.ts');
   readonly receiver = new Helper('receiver.ts');
   /** Where the receiver listens, without TLS. */
   receiverUrl = '';
   #ends: (() => Promise<void>)[] = [];
 
-  constructor(settings: Record<string, string>) {
+  constructor({ settings, scale }: { settings: Record<string, string>; scale: number }) {
     this.settings = settings;
+    this.#scale = scale;
   }
 
   async start(): Promise<void> {
-    const port = await this.receiver.ask<number>('listen', {
-      tls: null,
-      port: 0,
-      hosts: ['127.0.0.1'],
-    } satisfies ReceiverCommands['listen']);
+    const [port] = await this.listen({ tls: null, port: 0, count: 1 });
     this.receiverUrl = `http://127.0.0.1:${port}`;
+  }
+
+  /** A count or a number of seconds, less of it where the bench was asked to be quick. */
+  sized(full: number): number {
+    return Math.max(1, Math.round(full * this.#scale));
+  }
+
+  /** Opens more ports of the receiver; returns them. */
+  listen(argument: ReceiverCommands['listen']): Promise<number[]> {
+    return this.receiver.ask('listen', argument);
   }
 
   async service(options: ServiceOptions = {}): Promise<Service> {
@@ -70,8 +78,13 @@ export class Bench {
     return this.generator.ask('open', argument);
   }
 
-  arrivals(count: number, timeoutMs = ARRIVAL_MS_MAX): Promise<Arrivals> {
-    return this.receiver.ask('wait', { count, timeoutMs } satisfies ReceiverCommands['wait']);
+  /** Resolves when so many have come since the last reset (to one group, if it is named). */
+  async arrivals(count: number, group: string | null = null): Promise<Arrivals> {
+    const request: ReceiverCommands['wait'] = { count, group, timeoutMs: ARRIVAL_MS_MAX };
+    const arrived = await this.receiver.ask<Arrivals>('wait', request);
+    const come = group === null ? arrived.count : (arrived.counts[group] ?? 0);
+    if (come < count) throw new Error(`${come} of ${count} deliveries arrived within ${ARRIVAL_MS_MAX / 1000} s`);
+    return arrived;
   }
 
   async resetReceiver(): Promise<void> {

@@ -2,6 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
+const RSS_INTERVAL_MS = 100;
+
 /** Microseconds of CPU since the process began, by the name of the thread. Linux only; elsewhere `all` alone. */
 export type CpuTimes = Record<string, number>;
 
@@ -35,10 +37,29 @@ function cputimeOf(pid: number): number {
   return seconds * 1e6;
 }
 
-/** Resident memory in MiB. */
+/** Resident memory in MiB; 0: there is no such process any more. */
 export function readRss(pid: number): number {
-  const kib = execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-  return Number(kib) / 1024;
+  try {
+    return readRssKib(pid) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+function readRssKib(pid: number): number {
+  if (process.platform === 'linux')
+    return Number(/^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+  return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).trim());
+}
+
+/** Samples the memory of a process until the returned function is called, which gives the peak in MiB. */
+export function watchRss(pid: number): () => number {
+  let peak = readRss(pid);
+  const timer = setInterval(() => (peak = Math.max(peak, readRss(pid))), RSS_INTERVAL_MS);
+  return () => {
+    clearInterval(timer);
+    return peak;
+  };
 }
 
 export function median(values: readonly number[]): number {
@@ -49,6 +70,6 @@ export function median(values: readonly number[]): number {
 
 /** How far the runs lay apart, of their median: 0.1 is 10 %. */
 export function spread(values: readonly number[]): number {
-  if (values.length < 2) return 0;
-  return (Math.max(...values) - Math.min(...values)) / median(values);
+  const middle = median(values);
+  return middle === 0 ? 0 : (Math.max(...values) - Math.min(...values)) / middle;
 }

@@ -1,4 +1,5 @@
 // What a case gives: figures, each with its aim beside it, and how they are printed.
+import { median, spread } from './measure.ts';
 
 export type Figure = {
   name: string;
@@ -13,6 +14,11 @@ export type Figure = {
 };
 
 export type Report = { case: string; figures: Figure[] };
+
+/** The median of what several runs gave. */
+export function figureOf(name: string, unit: string, values: readonly number[]): Figure {
+  return { name, value: median(values), unit, ...(values.length > 1 ? { spread: spread(values) } : {}) };
+}
 
 /** A figure with an aim that is a number it must not be above, or below. */
 export function aimed(figure: Figure, bound: { atMost: number } | { atLeast: number }, note = ''): Figure {

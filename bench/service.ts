@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,11 +14,17 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const START_POLL_MS = 5;
 const START_MS_MAX = 60_000;
+const LOG_BYTES_READ = 65_536;
+const FINISHED_POLL_MS = 25;
+const FINISHED_MS_MAX = 60_000;
+const EVENT_LOOP_DELAY = 'postrider_event_loop_delay_seconds';
 
 /** What a bench process must not leave behind. */
 const running = new Set<ChildProcess>();
+const folders = new Set<string>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
@@ -52,26 +58,36 @@ export class Program {
   }
 
   async start(): Promise<Started> {
-    const log = openSync(this.#logFile, 'a');
-    const skip = readFileSync(this.#logFile).length;
+    const log = openSync(this.#logFile, 'a+');
+    const skip = fstatSync(log).size;
     const startedAt = performance.now();
     const child = spawn(process.execPath, this.#argv, {
       cwd: ROOT,
       stdio: ['ignore', log, log],
       env: this.#environment,
     });
-    closeSync(log);
     this.#child = child;
     running.add(child);
     child.once('exit', () => running.delete(child));
+    try {
+      return await this.#waitUntilStarted({ child, log, skip, startedAt });
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  async #waitUntilStarted(started: { child: ChildProcess; log: number; skip: number; startedAt: number }) {
+    const { child, log, skip, startedAt } = started;
+    // It may write much more before its start is noticed; the line comes early.
+    const buffer = Buffer.alloc(LOG_BYTES_READ);
     for (;;) {
-      const text = readFileSync(this.#logFile).subarray(skip).toString();
+      const text = buffer.toString('utf8', 0, readSync(log, buffer, 0, LOG_BYTES_READ, skip));
       const line = text.split('\n').find((candidate) => candidate.startsWith('{"event":"started"'));
       if (line !== undefined && text.includes(`${line}\n`)) {
         this.startMs = performance.now() - startedAt;
-        const started = JSON.parse(line) as Started;
-        this.url = started.url;
-        return started;
+        const said = JSON.parse(line) as Started;
+        this.url = said.url;
+        return said;
       }
       if (child.exitCode !== null || performance.now() - startedAt > START_MS_MAX)
         throw new Error(`${this.#argv.join(' ')} did not start:\n${text.slice(-2_000)}`);
@@ -101,6 +117,7 @@ export class Service extends Program {
   readonly dataDir: string;
   /** The test key that the first start printed. */
   key = '';
+  #eventLoopDelayMs = 0;
 
   constructor({ settings = {}, dataDir, nodeOptions = [], environment = {}, root = ROOT }: ServiceOptions = {}) {
     const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'postrider-bench-'));
@@ -111,6 +128,7 @@ export class Service extends Program {
       ...environment,
     });
     this.dataDir = folder;
+    folders.add(folder);
   }
 
   override async start(): Promise<Started> {
@@ -123,6 +141,7 @@ export class Service extends Program {
   async end(): Promise<void> {
     await this.signal('SIGKILL');
     rmSync(this.dataDir, { recursive: true, force: true });
+    folders.delete(this.dataDir);
   }
 
   // ── Its API, for setting a case up ──
@@ -148,12 +167,29 @@ export class Service extends Program {
   /** The sum of a metric's values over its labels, or those of one label. */
   async metric(name: string, label = ''): Promise<number> {
     const text = await (await fetch(`${this.url}/metrics`)).text();
-    const lines = text.split('\n').filter((line) => line.startsWith(name) && line.includes(label));
-    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    this.#eventLoopDelayMs = Math.max(this.#eventLoopDelayMs, sumOf(text, EVENT_LOOP_DELAY) * 1000);
+    return sumOf(text, name, label);
+  }
+
+  /** The longest delay of its event loop, in ms, since the last call. Every scrape counts: each begins anew. */
+  async takeEventLoopDelay(): Promise<number> {
+    await this.metric(EVENT_LOOP_DELAY);
+    const longest = this.#eventLoopDelayMs;
+    this.#eventLoopDelayMs = 0;
+    return longest;
   }
 
   /** Resolves when that many deliveries have ended in their rows since the process began. */
   async finished(count: number): Promise<void> {
-    while ((await this.metric('postrider_deliveries_finished_total')) < count) await sleep(25);
+    for (const startedAt = performance.now(); ; await sleep(FINISHED_POLL_MS)) {
+      const finished = await this.metric('postrider_deliveries_finished_total');
+      if (finished >= count) return;
+      if (performance.now() - startedAt > FINISHED_MS_MAX) throw new Error(`${finished} of ${count} were recorded`);
+    }
   }
+}
+
+function sumOf(text: string, name: string, label = ''): number {
+  const lines = text.split('\n').filter((line) => line.startsWith(name) && line.includes(label));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }

@@ -1,9 +1,8 @@
-import { performance } from 'node:perf_hooks';
 import type { Bench, Case } from '../bench.ts';
-import { spread } from '../measure.ts';
 import { aimed } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
-import { bodyOf, CONNECTIONS, eventOf, EVENT_TYPE, limitRunner, medianOf, runnerFor } from './throughput.ts';
+import { bodyOf, CONNECTIONS, eventOf, EVENT_TYPE, inTurn, limitRunner, medianOf, runnerFor } from './throughput.ts';
+import { figureOfRuns, ratioOfRuns } from './throughput.ts';
 import type { Run } from './throughput.ts';
 
 const REPEATS = 5;
@@ -21,28 +20,24 @@ async function run(bench: Bench): Promise<Report[]> {
   await service.subscribe(`${bench.receiverUrl}/ok`, EVENT_TYPE);
   const limit = await bench.limit(['/ok']);
   const [runService, runLimit] = [runnerFor(bench, service), limitRunner(bench, limit)];
-  const body = eventOf(bodyOf());
-  const once = { body, requests: EVENTS, deliveries: EVENTS };
-  for (const one of [runService, runLimit]) await one({ ...once, requests: WARM_UP, deliveries: WARM_UP });
-  const ours: Run[] = [];
-  const limits: Run[] = [];
-  for (let i = 0; i < REPEATS; i++) {
-    limits.push(await runLimit(once));
-    ours.push(await runService(once));
-  }
+  const bodies = [eventOf(bodyOf())];
+  const once = { bodies, requests: bench.sized(EVENTS), deliveries: bench.sized(EVENTS) };
+  const warmUp = { bodies, requests: bench.sized(WARM_UP), deliveries: bench.sized(WARM_UP) };
+  for (const one of [runService, runLimit]) await one(warmUp);
+  const { limits, ours } = await inTurn(REPEATS, { limits: () => runLimit(once), ours: () => runService(once) });
   return [{ case: 'deliver', figures: [...(await ceiling(bench)), ...figures(ours, limits)] }];
 }
 
 function figures(ours: Run[], limits: Run[]): Figure[] {
-  const delivered = medianOf(ours, (one) => one.delivered);
-  const limit = medianOf(limits, (one) => one.delivered);
-  const ratios = ours.map((one, i) => one.delivered / limits[i]!.delivered);
   const threads = Object.keys(ours[0]!.cpu).filter((name) => name !== 'all');
   return [
-    { name: 'the limit', value: limit, unit: 'events/s', spread: spread(limits.map((one) => one.delivered)) },
+    figureOfRuns('the limit', 'events/s', limits, (one) => one.delivered),
     { name: 'the limit: CPU', value: medianOf(limits, (one) => one.cpu['all']!), unit: 'µs/event' },
-    { name: 'delivered', value: delivered, unit: 'events/s', spread: spread(ours.map((one) => one.delivered)) },
-    aimed({ name: 'of the limit', value: medianRatio(ratios), unit: '', spread: spread(ratios) }, { atLeast: 0.65 }),
+    figureOfRuns('delivered', 'events/s', ours, (one) => one.delivered),
+    aimed(
+      ratioOfRuns('of the limit', { of: ours, to: limits }, (one) => one.delivered),
+      { atLeast: 0.65 },
+    ),
     aimed({ name: 'CPU', value: medianOf(ours, (one) => one.cpu['all']!), unit: 'µs/event' }, { atMost: 110 }),
     ...threads.map((name) => ({
       name: `CPU: ${name}`,
@@ -54,16 +49,11 @@ function figures(ours: Run[], limits: Run[]): Figure[] {
   ];
 }
 
-function medianRatio(ratios: number[]): number {
-  return [...ratios].sort((a, b) => a - b)[ratios.length >> 1]!;
-}
-
 /** Generator straight to receiver: what the load's own processes can do on this machine. */
 async function ceiling(bench: Bench): Promise<Figure[]> {
   const { hostname: host, port } = new URL(bench.receiverUrl);
   const load = { host, port: Number(port), path: '/ok', key: 'none', bodies: [eventOf(bodyOf())] };
-  const startedAt = performance.now();
-  await bench.closed({ load: { ...load, connections: CONNECTIONS }, requests: EVENTS });
-  const seconds = (performance.now() - startedAt) / 1000;
-  return [{ name: 'generator to receiver, nothing between', value: EVENTS / seconds, unit: 'requests/s' }];
+  const requests = bench.sized(EVENTS);
+  const { seconds } = await bench.closed({ load: { ...load, connections: CONNECTIONS }, requests });
+  return [{ name: 'generator to receiver, nothing between', value: requests / seconds, unit: 'requests/s' }];
 }

@@ -3,7 +3,9 @@ import type { Bench } from '../bench.ts';
 import { withCpu } from '../bench.ts';
 import { median } from '../measure.ts';
 import type { CpuTimes } from '../measure.ts';
-import type { LoadResult } from '../processes/protocol.ts';
+import type { Load, LoadResult } from '../processes/protocol.ts';
+import { figureOf } from '../report.ts';
+import type { Figure } from '../report.ts';
 import type { Program, Service } from '../service.ts';
 
 export const CONNECTIONS = 64;
@@ -22,6 +24,16 @@ export function eventOf(body: string, type: string = EVENT_TYPE): string {
   return `{"type":"${type}","body":${body}}`;
 }
 
+export function batchOf(events: readonly string[]): string {
+  return `{"events":[${events.join(',')}]}`;
+}
+
+/** What the generator needs to know of a service; `bodies` are whole requests. */
+export function loadOf(service: Service, bodies: string[], more: Partial<Load> = {}): Load {
+  const { port, key } = service;
+  return { host: '127.0.0.1', port, path: '/v1/events', key, bodies, connections: CONNECTIONS, ...more };
+}
+
 export type Run = {
   /** Events accepted a second, until the last answer. */
   accepted: number;
@@ -34,21 +46,25 @@ export type Run = {
 
 export type RunOptions = {
   path?: string;
-  body: string;
+  /** Sent in turn. */
+  bodies: string[];
   requests: number;
+  /** More than one in a batch. */
+  eventsPerRequest?: number;
   deliveries: number;
   connections?: number;
 };
 
-/** One closed-loop run from the first request to the last delivery. `finished`: of the service, before this run. */
+/** One closed-loop run from the first request to the last delivery. */
 export async function runClosed(
   bench: Bench,
   program: Program,
   options: RunOptions & { key: string; whenArrived: () => Promise<void> },
 ): Promise<Run> {
-  const { path = '/v1/events', body, requests, deliveries, connections = CONNECTIONS, key } = options;
+  const { path = '/v1/events', bodies, requests, deliveries, connections = CONNECTIONS, key } = options;
+  const events = requests * (options.eventsPerRequest ?? 1);
   await bench.resetReceiver();
-  const load = { host: '127.0.0.1', port: program.port, path, key, bodies: [body], connections };
+  const load = { host: '127.0.0.1', port: program.port, path, key, bodies, connections };
   const startedAt = performance.now();
   const { result, cpu } = await withCpu(program, async () => {
     const answered = await bench.closed({ load, requests });
@@ -59,7 +75,7 @@ export async function runClosed(
   const seconds = (performance.now() - startedAt) / 1000;
   for (const name in cpu) cpu[name]! /= deliveries;
   assertAccepted(result);
-  return { accepted: requests / result.seconds, delivered: deliveries / seconds, cpu, load: result };
+  return { accepted: events / result.seconds, delivered: deliveries / seconds, cpu, load: result };
 }
 
 export function assertAccepted({ statuses }: LoadResult): void {
@@ -67,7 +83,10 @@ export function assertAccepted({ statuses }: LoadResult): void {
   if (bad.length > 0) throw new Error(`not every request was accepted: ${JSON.stringify(statuses)}`);
 }
 
-/** A service's runs: each waits until every delivery is recorded. */
+/**
+ * A service's runs: each waits until every delivery is recorded. To be made anew when the service starts anew, because
+ * what it counts begins with its process.
+ */
 export function runnerFor(bench: Bench, service: Service): (options: RunOptions) => Promise<Run> {
   let finished = 0;
   return (options) => {
@@ -83,4 +102,35 @@ export function limitRunner(bench: Bench, limit: Program): (options: RunOptions)
 
 export function medianOf(runs: readonly Run[], read: (run: Run) => number): number {
   return median(runs.map(read));
+}
+
+/** Runs them in turn, so that what else the machine does in the meantime meets all of them. */
+export async function inTurn<Name extends string>(
+  repeats: number,
+  runners: Record<Name, () => Promise<Run>>,
+): Promise<Record<Name, Run[]>> {
+  const names = Object.keys(runners) as Name[];
+  const runs = Object.fromEntries(names.map((name) => [name, [] as Run[]])) as Record<Name, Run[]>;
+  for (let i = 0; i < repeats; i++) {
+    for (const name of names) runs[name].push(await runners[name]());
+  }
+  return runs;
+}
+
+/** One figure of several runs. */
+export function figureOfRuns(name: string, unit: string, runs: readonly Run[], read: (run: Run) => number): Figure {
+  return figureOf(name, unit, runs.map(read));
+}
+
+/** One side's figure as a part of the other's, pair by pair of runs that were made in turn. */
+export function ratioOfRuns(
+  name: string,
+  { of, to }: { of: readonly Run[]; to: readonly Run[] },
+  read: (run: Run) => number,
+): Figure {
+  return figureOf(
+    name,
+    '',
+    of.map((one, i) => read(one) / read(to[i]!)),
+  );
 }

@@ -76,10 +76,11 @@ function stamped({ bytes, stampAt }: Request, dueAt: number): Buffer {
 
 function requestsOf({ host, port, path, key, bodies }: Load): Request[] {
   return bodies.map((template) => {
+    const start = (method: string): string =>
+      `${method} ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\nauthorization: Bearer ${key}\r\n`;
+    if (template === null) return { bytes: Buffer.from(`${start('GET')}\r\n`), stampAt: -1 };
     const body = Buffer.from(template.replace(STAMP_PLACE, '0'.repeat(STAMP_LENGTH)));
-    const head =
-      `POST ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\nauthorization: Bearer ${key}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const head = `${start('POST')}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
     const at = template.indexOf(STAMP_PLACE);
     const stampAt = at < 0 ? -1 : Buffer.byteLength(head) + Buffer.byteLength(template.slice(0, at));
     return { bytes: Buffer.concat([Buffer.from(head), body]), stampAt };
@@ -130,7 +131,8 @@ async function runOpen({ load, perSecond, seconds }: Commands['open']): Promise<
   const startedAt = sharedNow();
   let sent = 0;
   const timer = setInterval(() => {
-    const due = Math.min(total, Math.floor(((sharedNow() - startedAt) * perSecond) / 1000));
+    // The first is due at the very start.
+    const due = Math.min(total, 1 + Math.floor(((sharedNow() - startedAt) * perSecond) / 1000));
     // One that finds no connection keeps its due time: the wait counts, as it would for a caller.
     for (let next = take(); sent < due && next !== null; next = sent < due ? take() : null) {
       next.send(all[sent % all.length]!, startedAt + (sent * 1000) / perSecond);

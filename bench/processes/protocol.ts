@@ -12,8 +12,8 @@ export type Load = {
   port: number;
   path: string;
   key: string;
-  /** Request bodies in turn. */
-  bodies: string[];
+  /** Request bodies in turn; null: the request is a GET without one. */
+  bodies: (string | null)[];
   connections: number;
 };
 
@@ -34,20 +34,20 @@ export type LoadResult = {
 };
 
 export type ReceiverCommands = {
-  listen: { tls: { key: string; cert: string } | null; port: number; hosts: string[] };
+  /** Opens `count` ports, of the system's choice where `port` is 0, and answers with them. */
+  listen: { tls: { key: string; cert: string } | null; port: number; count: number };
   /** Stops listening and cuts every connection: from now on it refuses. */
   refuse: null;
   /** Forgets its counts and latencies. */
   reset: null;
-  /** Answers when `count` requests have come since the last reset, or after `timeoutMs`. */
-  wait: { count: number; timeoutMs: number };
+  /** Answers when `count` requests (of one group, or of all) have come since the last reset, or after `timeoutMs`. */
+  wait: { count: number; group: string | null; timeoutMs: number };
   read: null;
-  /** Answers 503 under /switch while off. */
-  switch: { on: boolean };
 };
 
 export type Arrivals = {
   count: number;
+  /** Opened since the reset. */
   connections: number;
   /** Unix ms of the first and the last request since the reset. */
   firstAt: number;

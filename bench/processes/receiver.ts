@@ -1,5 +1,6 @@
 // The other end: takes webhooks, counts them and answers as the first part of the path says:
-//   /ok… 200 at once   /hang… never   /500… 500   /slow… 200 after 14 s   /switch… 200, or 503 while switched off
+//   /ok   200 at once     /hang   never     /500   500     /slow   200 after 14 s     /flaky   500 to every twentieth
+// A name may follow, as in /ok-other: that is a group of its own, counted apart.
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -19,17 +20,16 @@ const answerWith = (status: string): Buffer =>
   Buffer.from(`HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\ncontent-length: 2\r\nserver: bench\r\n\r\nok`);
 const OK = answerWith('200 OK');
 const FAILED = answerWith('500 Internal Server Error');
-const UNAVAILABLE = answerWith('503 Service Unavailable');
+const FLAKY_EVERY = 20;
 
 let servers: Server[] = [];
 const sockets = new Set<Socket>();
-let isSwitchedOn = true;
 let count = 0;
 let connections = 0;
 let firstAt = 0;
 let lastAt = 0;
 let groups = new Map<string, { count: number; latencies: LatencyHistogram }>();
-let waiting: { count: number; resolve: () => void } | null = null;
+let waiting: { isReached: () => boolean; resolve: () => void } | null = null;
 
 function onConnection(socket: Socket): void {
   connections++;
@@ -59,24 +59,24 @@ function note(message: Buffer, bodyStart: number): string {
   }
   if (count++ === 0) firstAt = Date.now();
   lastAt = Date.now();
-  if (waiting !== null && count >= waiting.count) waiting.resolve();
+  if (waiting !== null && waiting.isReached()) waiting.resolve();
   return name;
 }
 
 function answer(socket: Socket, group: string): void {
-  if (group === 'ok') socket.write(OK);
-  else if (group === '500') socket.write(FAILED);
-  else if (group === 'slow') setTimeout(() => socket.write(OK), SLOW_MS);
-  else if (group === 'switch') socket.write(isSwitchedOn ? OK : UNAVAILABLE);
+  if (group.startsWith('ok')) socket.write(OK);
+  else if (group.startsWith('500')) socket.write(FAILED);
+  else if (group.startsWith('slow')) setTimeout(() => socket.write(OK), SLOW_MS);
+  else if (group.startsWith('flaky')) socket.write(count % FLAKY_EVERY === 0 ? FAILED : OK);
 }
 
-async function listen({ tls, port, hosts }: ReceiverCommands['listen']): Promise<number> {
-  let bound = port;
-  for (const host of hosts) {
+async function listen({ tls, port, count: ports }: ReceiverCommands['listen']): Promise<number[]> {
+  const bound: number[] = [];
+  for (let i = 0; i < ports; i++) {
     const server = tls === null ? createServer(onConnection) : createTlsServer(tls, onConnection);
-    server.listen({ port: bound, host, backlog: 4_096 });
+    server.listen({ port, host: '127.0.0.1', backlog: 4_096 });
     await once(server, 'listening');
-    bound = (server.address() as AddressInfo).port;
+    bound.push((server.address() as AddressInfo).port);
     servers.push(server);
   }
   return bound;
@@ -94,9 +94,11 @@ function reset(): void {
 }
 
 async function wait(request: ReceiverCommands['wait']): Promise<Arrivals> {
-  if (count < request.count) {
+  const isReached = (): boolean =>
+    (request.group === null ? count : (groups.get(request.group)?.count ?? 0)) >= request.count;
+  if (!isReached()) {
     const { promise, resolve } = Promise.withResolvers<void>();
-    waiting = { count: request.count, resolve };
+    waiting = { isReached, resolve };
     const timer = setTimeout(resolve, request.timeoutMs);
     await promise;
     clearTimeout(timer);
@@ -117,13 +119,4 @@ function read(): Arrivals {
   };
 }
 
-serve({
-  listen,
-  refuse,
-  reset,
-  wait,
-  read,
-  switch: ({ on }: ReceiverCommands['switch']) => {
-    isSwitchedOn = on;
-  },
-});
+serve({ listen, refuse, reset, wait, read });

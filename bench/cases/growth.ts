@@ -1,0 +1,128 @@
+// Whether a store that has grown is as fast as a young one: accepting and delivering, and the pages of the list of
+// deliveries, on stores of 10 thousand, one million and ten million. The stores are grown by SQL, see
+// fill-deliveries.ts; their services run side by side and are measured in turn.
+import { cpSync, mkdtempSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import type { Bench, Case } from '../bench.ts';
+import { DELIVERIES_PER_CHUNK, growHistory } from '../fill-deliveries.ts';
+import { aimed } from '../report.ts';
+import type { Figure, Report } from '../report.ts';
+import type { Service } from '../service.ts';
+import { fillStoreFile, readRecipients } from '../store-file.ts';
+import { measureLists } from './list-pages.ts';
+import {
+  bodyOf,
+  eventOf,
+  EVENT_TYPE,
+  figureOfRuns,
+  inTurn,
+  limitRunner,
+  ratioOfRuns,
+  runnerFor,
+} from './throughput.ts';
+import type { Run } from './throughput.ts';
+
+const SIZES = [10_000, 1_000_000, 10_000_000];
+const DESTINATIONS = 200;
+const WARM_UP = 10_000;
+const EVENTS = 15_000;
+const REPEATS = 3;
+/** The first two destinations are paused and have their deliveries waiting. */
+const WAITING = ['pending', 'retrying'] as const;
+const SETTINGS = { REACHABILITY_CHECK: 'off' };
+
+export const growth: Case = {
+  name: 'growth',
+  about: 'deliver, and pages of the list of deliveries, on stores of 10 thousand to 10 million deliveries',
+  run,
+};
+
+async function run(bench: Bench): Promise<Report[]> {
+  const chunks = SIZES.map((size) => Math.max(DELIVERIES_PER_CHUNK, bench.sized(size)));
+  const sizes = chunks.map((size) => Math.round(size / DELIVERIES_PER_CHUNK) * DELIVERIES_PER_CHUNK);
+  const { services, figures } = await makeStores(bench, sizes);
+  const labels = sizes.map((size) => size.toLocaleString('en-US'));
+  figures.push(...(await measureDelivering(bench, services, labels)));
+  for (const [i, service] of services.entries()) figures.push(...(await measureLists(bench, service, labels[i]!)));
+  return [{ case: 'growth', figures }];
+}
+
+/** One store grows, and leaves a copy behind at each size but the last. */
+async function makeStores(bench: Bench, sizes: number[]): Promise<{ services: Service[]; figures: Figure[] }> {
+  const grown = await bench.service({ settings: SETTINGS });
+  await createDestinations(bench, grown);
+  await grown.signal('SIGTERM');
+  const services: Service[] = [];
+  const startedAt = performance.now();
+  for (const [i, size] of sizes.entries()) {
+    grow(grown.dataDir, { from: sizes[i - 1] ?? 0, to: size, total: sizes.at(-1)! });
+    if (i < sizes.length - 1) services.push(await startCopy(bench, grown));
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  await grown.start();
+  services.push(grown);
+  for (const service of services) await service.subscribe(`${bench.receiverUrl}/ok`, EVENT_TYPE);
+  const gib = statSync(join(grown.dataDir, 'postrider.db')).size / 2 ** 30;
+  return {
+    services,
+    figures: [
+      { name: 'filling the stores', value: seconds, unit: 's' },
+      { name: 'file of the largest', value: gib, unit: 'GiB' },
+      ...services.map((service, i) => {
+        return { name: `start at ${sizes[i]!.toLocaleString('en-US')}`, value: service.startMs, unit: 'ms' };
+      }),
+    ],
+  };
+}
+
+async function createDestinations(bench: Bench, service: Service): Promise<void> {
+  for (let i = 0; i < DESTINATIONS; i++) {
+    const id = await service.subscribe(`${bench.receiverUrl}/ok/${i}`, 'history.*');
+    if (i < WAITING.length) await service.call('PATCH', `/v1/destinations/${id}`, { status: 'paused' });
+  }
+}
+
+function grow(dataDir: string, range: { from: number; to: number; total: number }): void {
+  fillStoreFile(dataDir, (db) => {
+    const recipients = readRecipients(db).map((recipient, i) => {
+      return WAITING[i] === undefined ? recipient : { ...recipient, waits: WAITING[i] };
+    });
+    growHistory(db, { recipients, body: bodyOf(), ...range });
+  });
+}
+
+async function startCopy(bench: Bench, { dataDir, key }: Service): Promise<Service> {
+  const copy = mkdtempSync(join(tmpdir(), 'postrider-bench-'));
+  for (const name of ['postrider.db', 'master.key']) cpSync(join(dataDir, name), join(copy, name));
+  const service = await bench.service({ settings: SETTINGS, dataDir: copy });
+  service.key = key;
+  return service;
+}
+
+async function measureDelivering(bench: Bench, services: Service[], labels: string[]): Promise<Figure[]> {
+  const limit = limitRunner(bench, await bench.limit(['/ok']));
+  const runners = Object.fromEntries(services.map((service, i) => [labels[i]!, runnerFor(bench, service)]));
+  const of = (events: number) => ({ bodies: [eventOf(bodyOf())], requests: events, deliveries: events });
+  for (const one of [limit, ...Object.values(runners)]) await one(of(bench.sized(WARM_UP)));
+  const once = of(bench.sized(EVENTS));
+  const runs = await inTurn(REPEATS, {
+    limit: () => limit(once),
+    ...Object.fromEntries(Object.entries(runners).map(([label, one]) => [label, () => one(once)])),
+  });
+  const delivered = (one: Run): number => one.delivered;
+  const at = (label: string): Run[] => (runs as Record<string, Run[]>)[label]!;
+  const [first, last] = [labels[0]!, labels.at(-1)!];
+  return [
+    figureOfRuns('the limit', 'events/s', runs.limit, delivered),
+    ...labels.flatMap((label) => [
+      figureOfRuns(`delivered at ${label}`, 'events/s', at(label), delivered),
+      ratioOfRuns(`delivered at ${label}, of the limit`, { of: at(label), to: runs.limit }, delivered),
+      figureOfRuns(`store writer at ${label}`, 'µs/event', at(label), (one) => one.cpu['store writer'] ?? 0),
+    ]),
+    aimed(ratioOfRuns(`delivered at ${last}, of ${first}`, { of: at(last), to: at(first) }, delivered), {
+      atLeast: 0.9,
+    }),
+  ];
+}

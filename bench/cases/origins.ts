@@ -1,0 +1,132 @@
+// HTTPS. One receiver with connections that are kept alive, beside the same without TLS; then a thousand origins that
+// are met for the first time, all at once: what so many handshakes cost, and whether they hold up everything else.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Bench, Case } from '../bench.ts';
+import { withCpu } from '../bench.ts';
+import type { Arrivals } from '../processes/protocol.ts';
+import { aimed, figureOf } from '../report.ts';
+import type { Figure, Report } from '../report.ts';
+import type { Service } from '../service.ts';
+import { bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, loadOf, ratioOfRuns, runnerFor } from './throughput.ts';
+import type { Run } from './throughput.ts';
+
+const PLAIN_TYPE = 'plain.event';
+const REPEATS = 3;
+const WARM_UP = 10_000;
+const EVENTS = 15_000;
+/** Ports of one address: an origin is a scheme, a host and a port, and every system has enough of those. */
+const ORIGINS = 1_000;
+const SETS = 3;
+const SETUP_AT_ONCE = 16;
+
+export const origins: Case = {
+  name: 'origins',
+  about: 'HTTPS: one receiver with kept-alive connections, and a thousand origins met cold',
+  run,
+};
+
+/** The tests' own: kept with them because Node cannot make certificates, and not every machine has OpenSSL. */
+function certificate(name: string): string {
+  return fileURLToPath(new URL(`../../test/attempt/certs/${name}`, import.meta.url));
+}
+
+async function run(bench: Bench): Promise<Report[]> {
+  const service = await bench.service({
+    settings: { REACHABILITY_CHECK: 'off' },
+    environment: { NODE_EXTRA_CA_CERTS: certificate('ca.crt') },
+  });
+  const figures = [...(await measureKeptAlive(bench, service)), ...(await measureCold(bench, service))];
+  return [{ case: 'origins', figures }];
+}
+
+async function listenTls(bench: Bench, count: number): Promise<string[]> {
+  const tls = {
+    key: readFileSync(certificate('good.key'), 'utf8'),
+    cert: readFileSync(certificate('good.crt'), 'utf8'),
+  };
+  const ports = await bench.listen({ tls, port: 0, count });
+  return ports.map((port) => `https://127.0.0.1:${port}`);
+}
+
+async function measureKeptAlive(bench: Bench, service: Service): Promise<Figure[]> {
+  const [secure] = await listenTls(bench, 1);
+  await service.subscribe(`${secure}/ok`, EVENT_TYPE);
+  await service.subscribe(`${bench.receiverUrl}/ok`, PLAIN_TYPE);
+  const runService = runnerFor(bench, service);
+  const of = (type: string, events: number) => {
+    return { bodies: [eventOf(bodyOf(), type)], requests: events, deliveries: events };
+  };
+  for (const type of [EVENT_TYPE, PLAIN_TYPE]) await runService(of(type, bench.sized(WARM_UP)));
+  const runs = await inTurn(REPEATS, {
+    plain: () => runService(of(PLAIN_TYPE, bench.sized(EVENTS))),
+    secure: () => runService(of(EVENT_TYPE, bench.sized(EVENTS))),
+  });
+  const delivered = (one: Run): number => one.delivered;
+  const cpu = (one: Run): number => one.cpu['all']!;
+  return [
+    figureOfRuns('kept alive: delivered without TLS', 'events/s', runs.plain, delivered),
+    figureOfRuns('kept alive: delivered', 'events/s', runs.secure, delivered),
+    ratioOfRuns('kept alive: of that without TLS', { of: runs.secure, to: runs.plain }, delivered),
+    figureOfRuns('kept alive: CPU without TLS', 'µs/event', runs.plain, cpu),
+    figureOfRuns('kept alive: CPU', 'µs/event', runs.secure, cpu),
+  ];
+}
+
+type Meeting = { arrivals: Arrivals; cpu: number; delayMs: number };
+
+/** Each set of origins is met twice: cold, and at once again, as far as its connections were kept. */
+async function measureCold(bench: Bench, service: Service): Promise<Figure[]> {
+  const cold: Meeting[] = [];
+  const again: Meeting[] = [];
+  for (let set = 0; set < SETS; set++) {
+    const urls = await listenTls(bench, bench.sized(ORIGINS));
+    const type = `cold.set${set}`;
+    for (let i = 0; i < urls.length; i += SETUP_AT_ONCE)
+      await Promise.all(urls.slice(i, i + SETUP_AT_ONCE).map((url) => service.subscribe(`${url}/ok`, type)));
+    cold.push(await meet(bench, service, { type, origins: urls.length }));
+    again.push(await meet(bench, service, { type, origins: urls.length }));
+  }
+  return [...describe('cold', cold), ...describe('met again', again)];
+}
+
+/** One event for all of them. */
+async function meet(bench: Bench, service: Service, set: { type: string; origins: number }): Promise<Meeting> {
+  await bench.resetReceiver();
+  await service.takeEventLoopDelay();
+  const load = loadOf(service, [eventOf(bodyOf({ stamped: true }), set.type)]);
+  const { result, cpu } = await withCpu(service, async () => {
+    await bench.closed({ load, requests: 1 });
+    return bench.arrivals(set.origins);
+  });
+  return { arrivals: result, cpu: cpu['all']! / set.origins, delayMs: await service.takeEventLoopDelay() };
+}
+
+function describe(name: string, meetings: Meeting[]): Figure[] {
+  const latencies = meetings.map(({ arrivals }) => arrivals.latencies['ok']!);
+  const delays = meetings.map((meeting) => meeting.delayMs);
+  const longest = figureOf(`${name}: longest event-loop delay`, 'ms', delays);
+  return [
+    figureOf(
+      `${name}: connections opened`,
+      '',
+      meetings.map(({ arrivals }) => arrivals.connections),
+    ),
+    figureOf(
+      `${name}: arrival p50`,
+      'ms',
+      latencies.map(({ p50 }) => p50),
+    ),
+    figureOf(
+      `${name}: last arrival`,
+      'ms',
+      latencies.map(({ max }) => max),
+    ),
+    figureOf(
+      `${name}: CPU`,
+      'µs/delivery',
+      meetings.map(({ cpu }) => cpu),
+    ),
+    name === 'cold' ? aimed(longest, { atMost: 20 }) : longest,
+  ];
+}
