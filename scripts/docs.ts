@@ -80,7 +80,8 @@ async function apiPage(): Promise<string> {
     version: VERSION,
     limits: { maxDestinations: 0, maxSubscriptions: 0, bodyRetentionMs: 0, requestBytesBudget: 0 },
     cursorKey: new Uint8Array(32),
-  } as ApiServices;
+    log: { isLevelEnabled: () => false },
+  } as unknown as ApiServices;
   const { paths = {} } = (await createServer(services)).swagger();
   const rows = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Operation>).map(([method, operation]) => apiRow(path, method, operation)),

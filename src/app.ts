@@ -279,7 +279,7 @@ function createApiServices(base: Base, parts: ApiParts) {
     waiting: () => dispatcher.stats().waiting,
     unfinished: async () => (await statsOf()).unfinished.reduce((sum, { count }) => sum + count, 0),
     storedBytes: async () => (await statsOf()).storedBytes ?? 0,
-    eventLoopDelaySeconds: watchEventLoopDelay(),
+    eventLoopDelaySeconds: watchEventLoopDelay(clock),
   });
   return {
     store,

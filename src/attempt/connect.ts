@@ -46,9 +46,11 @@ export const CONNECT_MS_MAX = 5_000;
 /** RFC 8305, section 5: the next address gets its chance while a slow one is still being tried. */
 const NEXT_ADDRESS_MS = 250;
 const ADDRESSES_TRIED_MAX = 6;
+const HANDSHAKES_PER_TURN = 4;
 const TCP_OPTIONS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
 export function createConnect({ guard, resolver, clock }: { guard: Guard; resolver: Resolver; clock: Clock }): Connect {
+  const pace = createPace(clock);
   // Made at the first use (it reads all root certificates, NODE_EXTRA_CA_CERTS among them) and then shared.
   let secureContext: SecureContext | undefined;
 
@@ -68,6 +70,7 @@ export function createConnect({ guard, resolver, clock }: { guard: Guard; resolv
     if (!options.target.isHttps) return tcp;
     run.phase = 'the TLS handshake';
     secureContext ??= createSecureContext();
+    await run.within(pace());
     return run.within(shakeHands(run, tcp, { ...options, secureContext }));
   };
 
@@ -83,6 +86,23 @@ export function createConnect({ guard, resolver, clock }: { guard: Guard; resolv
       run.end(socket);
     }
   };
+}
+
+/**
+ * A handshake takes a millisecond or two of CPU, and a thousand destinations may need one at the same moment: a few
+ * begin in each turn of the event loop, so that nothing else waits for all of them. Those that hang keep nobody back.
+ */
+function createPace(clock: Clock): () => Promise<void> {
+  let waiting: (() => void)[] = [];
+  const startSome = (): void => {
+    for (const start of waiting.slice(0, HANDSHAKES_PER_TURN)) start();
+    waiting = waiting.slice(HANDSHAKES_PER_TURN);
+    if (waiting.length > 0) clock.afterTurn(startSome);
+  };
+  return () =>
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) clock.afterTurn(startSome);
+    });
 }
 
 const BLOCKED = 'the host name leads to an address that is not publicly reachable';

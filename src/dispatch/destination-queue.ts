@@ -101,14 +101,16 @@ export class DestinationQueue {
 
   /**
    * A delivery that was just stored. It waits in memory, unless older work of this destination waits in the store:
-   * then it waits there behind it.
+   * then it waits there behind it. False: it waits in the store.
    */
-  offer(delivery: OpenDelivery, { capacity, at }: { capacity: number; at: Instant }): void {
+  offer(delivery: OpenDelivery, { capacity, at }: { capacity: number; at: Instant }): boolean {
     // A refill saw the commit before its answer was here, and has brought it already.
-    if (this.#held.has(delivery.id)) return;
+    if (this.#held.has(delivery.id)) return true;
     const isSpilled = this.#storeDueAt <= at.now || this.#isRefilling;
-    if (this.#isPaused() || isSpilled || this.#waiting.length >= capacity) this.noteStored(delivery.dueAt);
-    else this.#insert(delivery);
+    const isTaken = !this.#isPaused() && !isSpilled && this.#waiting.length < capacity;
+    if (isTaken) this.#insert(delivery);
+    else this.noteStored(delivery.dueAt);
+    return isTaken;
   }
 
   /** A forced delivery: ahead of the rest, however full the queue is. One that is here takes its new revision. */

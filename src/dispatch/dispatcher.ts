@@ -104,14 +104,15 @@ export class Dispatcher {
 
   /** Deliveries whose transaction has just been committed. */
   offer(deliveries: readonly OpenDelivery[], event: Event, body: Uint8Array): void {
-    this.#options.payloads.put(event, body, deliveries.length);
     const at = this.#instant();
+    let takenCount = 0;
     for (const delivery of deliveries) {
       const queue = this.#queueOf(delivery.destinationId, at);
       if (queue === null) continue;
-      queue.offer(delivery, { capacity: this.#capacity(), at });
+      if (queue.offer(delivery, { capacity: this.#capacity(), at })) takenCount++;
       this.#update(queue, at);
     }
+    if (takenCount > 0) this.#options.payloads.put(event, body, takenCount);
     this.#pump();
   }
 
