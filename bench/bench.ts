@@ -61,7 +61,10 @@ export class Bench {
   /** The bare forwarder, sending each event to these paths of the receiver. */
   async limit(paths: string[]): Promise<Program> {
     const folder = mkdtempSync(join(tmpdir(), 'postrider-limit-'));
-    const limit = new Program(['bench/limit.ts', JSON.stringify({ to: this.receiverUrl, paths })], join(folder, 'log'));
+    const limit = new Program(
+      [process.execPath, 'bench/limit.ts', JSON.stringify({ to: this.receiverUrl, paths })],
+      join(folder, 'log'),
+    );
     this.#ends.push(async () => {
       await limit.signal('SIGKILL');
       rmSync(folder, { recursive: true, force: true });

@@ -32,8 +32,6 @@ export type ServiceOptions = {
   settings?: Record<string, string>;
   /** Kept from an earlier service of this bench. */
   dataDir?: string;
-  /** For the pinned Node. */
-  nodeOptions?: string[];
   environment?: Record<string, string>;
   /** Another working copy of this project, to compare with. */
   root?: string;
@@ -61,7 +59,8 @@ export class Program {
     const log = openSync(this.#logFile, 'a+');
     const skip = fstatSync(log).size;
     const startedAt = performance.now();
-    const child = spawn(process.execPath, this.#argv, {
+    const [file, ...parameters] = this.#argv;
+    const child = spawn(file!, parameters, {
       cwd: ROOT,
       stdio: ['ignore', log, log],
       env: this.#environment,
@@ -119,11 +118,11 @@ export class Service extends Program {
   key = '';
   #eventLoopDelayMs = 0;
 
-  constructor({ settings = {}, dataDir, nodeOptions = [], environment = {}, root = ROOT }: ServiceOptions = {}) {
+  constructor({ settings = {}, dataDir, environment = {}, root = ROOT }: ServiceOptions = {}) {
     const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'postrider-bench-'));
     const all = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, TEST_SUBNETS: LOOPBACK, ...settings };
     const variables = Object.fromEntries(Object.entries(all).map(([name, value]) => [`POSTRIDER_${name}`, value]));
-    super([...nodeOptions, join(root, 'src/main.ts'), 'serve', '--json'], join(folder, 'service.log'), {
+    super([join(root, 'bin/postrider'), 'serve', '--json'], join(folder, 'service.log'), {
       ...variables,
       ...environment,
     });

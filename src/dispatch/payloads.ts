@@ -5,24 +5,24 @@ import type { EventId } from '../model/id.ts';
 import type { EventPayload, Store } from '../store/store.ts';
 
 export interface Payloads {
-  /** `uses`: how many deliveries are about to be sent; when that many are `done` it is kept no longer. */
+  /** `uses`: how many deliveries are about to get it; when that many are `done` it is kept no longer. */
   put(event: Omit<EventPayload, 'body'>, body: Uint8Array, uses: number): void;
-  /** At once if it is in memory; null: its body has been erased. */
+  /** At once if it is in memory; null: its body has been erased. What had to be read is kept until it is `done`. */
   get(id: EventId): Uint8Array | Promise<Uint8Array | null>;
   /** A delivery needs it no more, or not soon. */
   done(id: EventId): void;
 }
 
-/** What was read again may be wanted again, nobody knows how often: it goes when its room is needed. */
-const UNCOUNTED = Number.POSITIVE_INFINITY;
+type Cached = { payload: Uint8Array; uses: number; wasRead: boolean };
+type Reading = PromiseWithResolvers<Uint8Array | null> & { uses: number };
 
 const READ_EVENTS_MAX = 64;
 
 export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: number): Payloads {
   // A Map keeps insertion order, so its first key is the oldest.
-  const cache = new Map<EventId, { payload: Uint8Array; uses: number }>();
+  const cache = new Map<EventId, Cached>();
   let cachedBytes = 0;
-  const wanted = new Map<EventId, PromiseWithResolvers<Uint8Array | null>>();
+  const wanted = new Map<EventId, Reading>();
   let isReading = false;
 
   const drop = (id: EventId, payload: Uint8Array): void => {
@@ -30,9 +30,10 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
     cachedBytes -= payload.length;
   };
 
-  const keep = (id: EventId, payload: Uint8Array, uses: number): void => {
+  const keep = (id: EventId, entry: Cached): void => {
+    const { payload } = entry;
     if (cache.has(id) || payload.length > budgetBytes) return;
-    cache.set(id, { payload, uses });
+    cache.set(id, entry);
     cachedBytes += payload.length;
     while (cachedBytes > budgetBytes) {
       const [oldest] = cache;
@@ -40,13 +41,13 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
     }
   };
 
-  const readBatch = async (batch: [EventId, PromiseWithResolvers<Uint8Array | null>][]): Promise<void> => {
+  const readBatch = async (batch: [EventId, Reading][]): Promise<void> => {
     try {
       const events = await store.readPayloads(batch.map(([id]) => id));
       const payloads = new Map(events.map((event) => [event.id, buildPayload(event, event.body)]));
       for (const [id, waiting] of batch) {
         const payload = payloads.get(id) ?? null;
-        if (payload !== null) keep(id, payload, UNCOUNTED);
+        if (payload !== null) keep(id, { payload, uses: waiting.uses, wasRead: true });
         waiting.resolve(payload);
       }
     } catch (error) {
@@ -66,11 +67,15 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
   };
 
   return {
-    put: (event, body, uses) => keep(event.id, buildPayload(event, body), uses),
+    put: (event, body, uses) => keep(event.id, { payload: buildPayload(event, body), uses, wasRead: false }),
     get(id) {
       const cached = cache.get(id);
-      if (cached !== undefined) return cached.payload;
-      const waiting = wanted.get(id) ?? Promise.withResolvers<Uint8Array | null>();
+      if (cached !== undefined) {
+        if (cached.wasRead) cached.uses++;
+        return cached.payload;
+      }
+      const waiting = wanted.get(id) ?? { ...Promise.withResolvers<Uint8Array | null>(), uses: 0 };
+      waiting.uses++;
       wanted.set(id, waiting);
       if (!isReading) queueMicrotask(() => !isReading && void readWanted());
       return waiting.promise;

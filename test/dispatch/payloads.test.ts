@@ -63,8 +63,10 @@ describe('the cache', () => {
     await settle();
     reads[0]!.end();
     assert.ok((await read) !== null);
+    assert.ok(payloads.get(idOf(1)) instanceof Uint8Array, 'what was read is kept for the second of two');
     payloads.done(idOf(1));
-    assert.ok(payloads.get(idOf(1)) instanceof Uint8Array, 'what was read again is kept while there is room');
+    payloads.done(idOf(1));
+    assert.ok(payloads.get(idOf(1)) instanceof Promise, 'and no longer');
   });
 
   test('gives what was put in without reading', () => {

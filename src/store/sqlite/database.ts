@@ -18,7 +18,8 @@ export const PAGE_BYTES = 4_096;
 
 /** How long a connection waits for another process's write (a command beside the server) to end. */
 export const BUSY_TIMEOUT_MS = 5_000;
-const CACHE_KIB = 65_536;
+/** Of the writing connection; a reading one, whose pages the kernel has too, makes do with half. */
+const CACHE_KIB = 32_768;
 /** What the write-ahead log's file is cut back to after something (a backup) had held it open for long. */
 const WAL_FILE_BYTES_KEPT = 64 * 1024 * 1024;
 
@@ -34,7 +35,7 @@ export function openDatabase(path: string, options: { readOnly?: boolean; busyTi
       PRAGMA synchronous = FULL;
       PRAGMA wal_autocheckpoint = 0;
       PRAGMA journal_size_limit = ${WAL_FILE_BYTES_KEPT};
-      PRAGMA cache_size = -${CACHE_KIB};
+      PRAGMA cache_size = -${readOnly ? CACHE_KIB / 2 : CACHE_KIB};
       PRAGMA temp_store = MEMORY;
       PRAGMA trusted_schema = OFF;
     `);
