@@ -154,7 +154,9 @@ export type AcceptResult =
   /** The configuration changed since the match: nothing was stored; match again. */
   | { result: 'stale' }
   /** The key is taken, by this event; nothing was stored. */
-  | { result: 'duplicate'; eventId: EventId; fingerprint: Uint8Array };
+  | { result: 'duplicate'; eventId: EventId; fingerprint: Uint8Array }
+  /** This one alone cannot be stored, by whatever is in it; the rest of the batch was. */
+  | { result: 'failed'; error: unknown };
 
 /** `body` is null once erased. `deliveries`: the newest 10,000, oldest first. */
 export type EventWithBody = { event: Event; body: Uint8Array | null; deliveries: ScheduledDelivery[] };
