@@ -7,8 +7,8 @@ import { toApiKey } from '../../rows/api-key-rows.ts';
 import type { ApiKeyRow } from '../../rows/api-key-rows.ts';
 import { ID_BYTES_MAX } from '../../rows/codec.ts';
 import type { ConfigurationContext, ReadContext } from '../context.ts';
-import { batchStatement, statement } from '../statement.ts';
-import { decodeText, encodeText } from '../values.ts';
+import { statement } from '../statement.ts';
+import { decodeText, encodeArray, encodeText } from '../values.ts';
 import { raiseAuth } from './environments.ts';
 
 const COLUMNS = `
@@ -38,13 +38,12 @@ const DELETE = statement<{ environment: number }>(
 );
 
 // Of several reports about one key the latest counts.
-const TOUCH = batchStatement<never>(
+const TOUCH = statement<never>(
   'api_keys_touch',
-  { id: 'uuid', last_used_at: 'int8' },
-  ({ rows }) => `
-    UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.last_used_at)
-    FROM (SELECT r.id, max(r.last_used_at) AS last_used_at FROM ${rows} GROUP BY r.id) AS u
-    WHERE k.id = u.id`,
+  `UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.last_used_at)
+   FROM (SELECT id, max(last_used_at) AS last_used_at
+         FROM unnest($1::uuid[], $2::int8[]) AS r (id, last_used_at) GROUP BY id) AS u
+   WHERE k.id = u.id`,
 );
 
 export function createApiKeyReads({ read }: ReadContext) {
@@ -86,10 +85,9 @@ export function createApiKeyWrites({ write }: ConfigurationContext) {
 
     touchApiKeys(uses: { id: ApiKeyId; lastUsedAt: number }[]): Promise<void> {
       return write(async (tx) => {
-        await tx.batch(
-          TOUCH,
-          uses.map(({ id, lastUsedAt }) => [0, idBytes(id), lastUsedAt] as const),
-        );
+        const ids = uses.map(({ id }) => idBytes(id));
+        const times = uses.map(({ lastUsedAt }) => lastUsedAt);
+        await tx.change(TOUCH, [encodeArray('uuid', ids), encodeArray('int8', times)]);
       });
     },
   };

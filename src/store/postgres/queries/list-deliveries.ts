@@ -38,7 +38,7 @@ function selectOfStatuses(name: string, of: string, statuses: readonly number[])
   });
   return statement(
     `deliveries_of_${name}_${statuses.join('')}`,
-    `${parts.join(' UNION ALL ')} ORDER BY id DESC LIMIT $3::int4`,
+    parts.length === 1 ? parts[0]! : `${parts.join(' UNION ALL ')} ORDER BY id DESC LIMIT $3::int4`,
   );
 }
 
