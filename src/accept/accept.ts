@@ -30,7 +30,7 @@ export interface Acceptor {
 }
 
 export type AcceptorOptions = ReplayOptions & {
-  store: Pick<Store, 'acceptEvents' | 'readScheduledDeliveries'>;
+  store: Pick<Store, 'acceptEvents' | 'lanes' | 'readScheduledDeliveries'>;
   onAccepted: (deliveryCount: number) => void;
   onRefused: (reason: 'queue_full' | 'store') => void;
 };

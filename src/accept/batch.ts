@@ -10,8 +10,9 @@ const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const WAITING_EVENTS_MAX = 20_000;
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 
-export function createAcceptBatches(store: Pick<Store, 'acceptEvents'>): GroupCommit<NewEvent, AcceptResult> {
+export function createAcceptBatches(store: Pick<Store, 'acceptEvents' | 'lanes'>): GroupCommit<NewEvent, AcceptResult> {
   return createGroupCommit({
+    concurrency: store.lanes?.accepting ?? 1,
     limits: {
       itemsMax: BATCH_EVENTS_MAX,
       weightsMax: [BATCH_DELIVERIES_MAX, BATCH_BYTES_MAX],

@@ -41,7 +41,7 @@ const RETRY_DELAY_MS = 250;
 type Item = { toStore: ResultToRecord; health: DestinationHealth | null };
 
 export type RecorderOptions = {
-  store: Pick<Store, 'recordResults'>;
+  store: Pick<Store, 'recordResults' | 'lanes'>;
   clock: Clock;
   random: Random;
   onPaused: (ids: DestinationId[]) => void;
@@ -61,6 +61,7 @@ class BatchingRecorder implements Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options;
     this.#commits = createGroupCommit({
+      concurrency: options.store.lanes?.recording ?? 1,
       limits: {
         itemsMax: BATCH_RESULTS_MAX,
         weightsMax: [BATCH_BYTES_MAX],

@@ -1,5 +1,6 @@
 // Group commit: whatever arrives while one batch is being written makes the next one. No timer, so an idle
-// system answers at once and a busy one shares each fsync among hundreds.
+// system answers at once and a busy one shares each fsync among hundreds. Where several batches can be written side by
+// side, the statements of one overlap the fsync of another.
 
 export type BatchLimits = {
   /** Items in one batch. */
@@ -20,6 +21,9 @@ export interface GroupCommit<Item, Result> {
   waiting(): number;
 }
 
+/** Of a full batch. */
+const PART_TO_WRITE_BESIDE = 0.2;
+
 type Entry<Item, Result> = {
   item: Item;
   weights: readonly number[];
@@ -30,28 +34,22 @@ type Entry<Item, Result> = {
 export function createGroupCommit<Item, Result>(options: {
   limits: BatchLimits;
   weigh: (item: Item) => readonly number[];
+  /** Batches written side by side. A further one starts only when it would be a good part of a full one. Default 1. */
+  concurrency?: number;
   /** Writes a batch; one result per item, in order. A rejection is every item's rejection. */
   write: (items: Item[]) => Promise<Result[]>;
 }): GroupCommit<Item, Result> {
-  const { limits, weigh, write } = options;
+  const { limits, weigh, write, concurrency = 1 } = options;
   let queue: Entry<Item, Result>[] = [];
   let waitingBytes = 0;
-  let isWriting = false;
+  let writing = 0;
   let idleWaiters: (() => void)[] = [];
 
   const takeBatch = (): Entry<Item, Result>[] => {
-    const sums = limits.weightsMax.map(() => 0);
-    let length = 0;
-    while (length < queue.length && length < limits.itemsMax) {
-      const { weights } = queue[length]!;
-      const fits = weights.every((weight, i) => sums[i]! + weight <= limits.weightsMax[i]!);
-      if (!fits && length > 0) break;
-      for (let i = 0; i < weights.length; i++) sums[i]! += weights[i]!;
-      length++;
-    }
+    const length = batchLength(queue, limits);
     const batch = queue.slice(0, length);
     queue = queue.slice(length);
-    waitingBytes -= sums[sums.length - 1] ?? 0;
+    for (const { weights } of batch) waitingBytes -= weights[weights.length - 1] ?? 0;
     return batch;
   };
 
@@ -64,10 +62,21 @@ export function createGroupCommit<Item, Result>(options: {
     }
   };
 
+  /** Many small batches side by side would cost more than they gain: each has its price. */
+  const mayStart = (): boolean =>
+    queue.length > 0 &&
+    (writing === 0 || (writing < concurrency && queue.length >= limits.itemsMax * PART_TO_WRITE_BESIDE));
+
+  const start = (): void => {
+    while (mayStart()) void run();
+  };
+
   const run = async (): Promise<void> => {
-    isWriting = true;
-    while (queue.length > 0) await writeBatch(takeBatch());
-    isWriting = false;
+    writing++;
+    await writeBatch(takeBatch());
+    writing--;
+    start();
+    if (writing > 0) return;
     for (const resolve of idleWaiters) resolve();
     idleWaiters = [];
   };
@@ -81,11 +90,25 @@ export function createGroupCommit<Item, Result>(options: {
       return new Promise((resolve, reject) => {
         queue.push({ item, weights, resolve, reject });
         // After the current turn: requests that were read together are written together.
-        if (!isWriting) queueMicrotask(() => !isWriting && void run());
+        if (writing < concurrency) queueMicrotask(start);
       });
     },
     idle: () =>
-      isWriting || queue.length > 0 ? new Promise((resolve) => idleWaiters.push(resolve)) : Promise.resolve(),
+      writing > 0 || queue.length > 0 ? new Promise((resolve) => idleWaiters.push(resolve)) : Promise.resolve(),
     waiting: () => queue.length,
   };
+}
+
+/** How many of the first in the queue fit together; at least one. */
+function batchLength(queue: readonly { weights: readonly number[] }[], limits: BatchLimits): number {
+  const sums = limits.weightsMax.map(() => 0);
+  let length = 0;
+  while (length < queue.length && length < limits.itemsMax) {
+    const { weights } = queue[length]!;
+    const fits = weights.every((weight, i) => sums[i]! + weight <= limits.weightsMax[i]!);
+    if (!fits && length > 0) break;
+    for (let i = 0; i < weights.length; i++) sums[i]! += weights[i]!;
+    length++;
+  }
+  return length;
 }

@@ -19,9 +19,13 @@ import type { ApiKeyId, DeliveryId, DestinationId, EventId, SigningKeyId, Subscr
 import type { Subscription } from '../model/subscription.ts';
 
 export interface Store extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, MaintenanceStore {
+  /** How many batches are worth having under way at a time; absent: one of each. */
+  readonly lanes?: Lanes;
   /** Resolves when everything under way is committed and all handles are closed. */
   close(): Promise<void>;
 }
+
+export type Lanes = { accepting: number; recording: number };
 
 // ── Configuration: keys, destinations, subscriptions ─────────────────────────────────────────────────────
 

@@ -41,7 +41,7 @@ export function createToolMethods(context: ConfigurationContext) {
   return { ...createReadMethods(context), ...createApiKeyWrites(context) };
 }
 
-export function createMethods(context: WriteContext): Omit<Store, 'close'> {
+export function createMethods(context: WriteContext): Omit<Store, 'close' | 'lanes'> {
   return {
     ...createToolMethods(context),
     ...createDestinationWrites(context),

@@ -41,7 +41,8 @@ export type Layout = 'partitioned' | 'distributed';
 
 /**
  * Returns the layout that the database was made with. `portable` asks for the distributed one, which a new database
- * also gets where the extension `citus` is there. Throws `newer_schema` or `corrupt` for one that is not ours to change.
+ * also gets where the extension `citus` is there. Throws `newer_schema`, `corrupt` or `wrong_master_key` for one that
+ * is not ours to change.
  */
 export async function migrate(client: PoolClient, options: { portable: boolean; sealer: Sealer }): Promise<Layout> {
   await client.query('BEGIN');

@@ -44,7 +44,7 @@ const CITUS_SETTINGS = ['citus.max_adaptive_executor_pool_size = 1'];
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const pools = await openPools(options);
   try {
-    return createFacade(createMethods(await createContext(options, pools)), pools);
+    return { ...createFacade(createMethods(await createContext(options, pools)), pools), lanes: LANES };
   } catch (error) {
     await pools.close();
     throw toStoreError(error);

@@ -218,7 +218,7 @@ class PipelinedTransaction implements Tx {
   }
 
   begin(text: string): void {
-    this.#track(this.#client.query(text));
+    void this.#track(this.#client.query(text));
   }
 
   async run<Row>(what: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
@@ -260,9 +260,9 @@ class PipelinedTransaction implements Tx {
   }
 
   /** Why the server gave the transaction up: those after the first fail only because of it. */
-  async firstError(): Promise<unknown> {
+  async firstError(): Promise<Error | null> {
     const settled = await Promise.allSettled(this.#sent);
-    const errors = settled.filter((one) => one.status === 'rejected').map((one) => one.reason as unknown);
+    const errors = settled.filter((one) => one.status === 'rejected').map((one) => one.reason as Error);
     return errors.find((error) => sqlState(error) !== '25P02') ?? errors[0] ?? null;
   }
 

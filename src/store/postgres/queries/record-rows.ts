@@ -81,7 +81,8 @@ const SELECT_OPEN = batchStatement<OpenStored & { is_ended: boolean }>(
   'record_state_open',
   { id: 'uuid' },
   ({ rows, inShard }) => `
-    SELECT ${ALL_OPEN}, NOT ${IS_LIVE} AS is_ended FROM ${rows} JOIN open_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+    SELECT ${ALL_OPEN}, NOT ${IS_LIVE} AS is_ended
+    FROM ${rows} JOIN open_deliveries d ON ${inShard('d')} AND d.id = r.id`,
 );
 
 const SELECT_DONE = batchStatement<{ id: Uint8Array; event_id: Uint8Array }>(
