@@ -221,19 +221,19 @@ class PipelinedTransaction implements Tx {
     void this.#track(this.#client.query(text));
   }
 
-  async run<Row>(what: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
-    return (await this.#send(what, values)).rows as Row[];
+  run<Row>(what: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
+    return mayBeIgnored(this.#send(what, values).then(({ rows }) => rows as Row[]));
   }
 
-  async change(what: Statement<unknown>, values: readonly Value[] = []): Promise<number> {
-    return (await this.#send(what, values)).rowCount ?? 0;
+  change(what: Statement<unknown>, values: readonly Value[] = []): Promise<number> {
+    return mayBeIgnored(this.#send(what, values).then(({ rowCount }) => rowCount ?? 0));
   }
 
-  async batch<Row>(what: BatchStatement<Row>, rows: readonly BatchRow[], more: readonly Value[] = []): Promise<Row[]> {
+  batch<Row>(what: BatchStatement<Row>, rows: readonly BatchRow[], more: readonly Value[] = []): Promise<Row[]> {
     const { isDistributed } = this.#options;
     const bound = bindBatch(what, rows, { isDistributed, more });
-    const found = await Promise.all(bound.map((one) => this.run(one.statement, one.values)));
-    return found.flat();
+    const found = bound.map((one) => this.run(one.statement, one.values));
+    return mayBeIgnored(Promise.all(found).then((parts) => parts.flat()));
   }
 
   refuse<Result>(result: Result): Result {
@@ -275,9 +275,13 @@ class PipelinedTransaction implements Tx {
   }
 
   #track<Result>(sent: Promise<Result>): Promise<Result> {
-    // Who does not await it must not end the process by it; commit() sees it.
-    sent.catch(() => {});
     this.#sent.push(sent);
-    return sent;
+    return mayBeIgnored(sent);
   }
+}
+
+/** Who does not await it must not end the process by it: its transaction's commit sees that it failed. */
+function mayBeIgnored<Result>(promise: Promise<Result>): Promise<Result> {
+  promise.catch(() => {});
+  return promise;
 }

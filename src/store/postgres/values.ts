@@ -1,5 +1,5 @@
 // Values on their way into statements and out of rows. Batches go in as arrays in PostgreSQL's binary format: a body
-// of any bytes is copied once, where the text format would double it. Rows come back as text, which is all that pg reads.
+// of any bytes is copied once, where the text format would double it. Rows come back as text, which is all pg reads.
 export type ColumnType = 'uuid' | 'int2' | 'int4' | 'int8' | 'float8' | 'bool' | 'text' | 'bytea';
 export type Value = Uint8Array | string | number | boolean | null;
 

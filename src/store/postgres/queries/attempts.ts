@@ -39,16 +39,15 @@ const DROP_BODIES = batchStatement<never>(
     WHERE ${inShard('a')} AND a.delivery_id = r.delivery_id AND a.n = r.n`,
 );
 
-export async function insertAttempts(tx: Tx, attempts: readonly NumberedAttempt[]): Promise<void> {
+/** Sent, not awaited: the transaction's commit sees an error. */
+export function insertAttempts(tx: Tx, attempts: readonly NumberedAttempt[]): void {
+  void tx.batch(INSERT, attempts.map(toRow));
   // One comes, one goes: older ones lost theirs when the attempts after them were recorded.
   const old = attempts.filter(({ n }) => n > ATTEMPTS_WITH_BODY_MAX);
-  await Promise.all([
-    tx.batch(INSERT, attempts.map(toRow)),
-    tx.batch(
-      DROP_BODIES,
-      old.map(({ shard, deliveryId, n }) => [shard, deliveryId, n - ATTEMPTS_WITH_BODY_MAX]),
-    ),
-  ]);
+  void tx.batch(
+    DROP_BODIES,
+    old.map(({ shard, deliveryId, n }) => [shard, deliveryId, n - ATTEMPTS_WITH_BODY_MAX]),
+  );
 }
 
 function toRow(attempt: NumberedAttempt): BatchRow {

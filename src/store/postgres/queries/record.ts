@@ -43,7 +43,7 @@ export async function recordTogether(
       outcomes.set(result, { result: 'recorded' });
       return [{ ...attempt, shard: row.shard, deliveryId: row.id, n: row.attempt_count }];
     });
-    void insertAttempts(tx, attempts);
+    insertAttempts(tx, attempts);
     const lost = round.filter((result) => !moved.has(result.id));
     for (const [result, current] of await readStates(tx, horizons, lost)) {
       outcomes.set(result, { result: 'conflict', current });

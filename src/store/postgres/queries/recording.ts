@@ -14,52 +14,64 @@ type StoreRequest = { results: ResultToRecord[]; health: DestinationHealth[]; no
 
 export function createRecordWrites(context: WriteContext) {
   const { recording, partitions, backlog } = context;
-  // Whoever hands in a result again after an error means the same attempt. If its transaction was committed after all,
-  // the answer is what that came to: judged by revision alone, our own write would look like another's.
-  const unknown = new WeakMap<ResultToRecord, { error: OutcomeUnknown; outcome: RecordOutcome }>();
+  // Whoever hands in a result again after an error means the same attempt. What was stored of it then, perhaps in a
+  // transaction whose end nobody could tell, is answered as it was: judged by its revision alone, our own write would
+  // look like another's, and the attempt be told twice.
+  const earlier = new WeakMap<ResultToRecord, Earlier>();
 
   const recordNew = async (request: RecordRequest): Promise<Recorded> => {
+    const note = ({ outcomes }: Recorded, xid: string | null): void => {
+      for (const [i, result] of request.results.entries()) earlier.set(result, { xid, outcome: outcomes[i]! });
+    };
     try {
-      return await withPartitions(partitions, timesOf(request.results.map(({ id }) => id)), () =>
+      const times = timesOf(request.results.map(({ id }) => id));
+      const recorded = await withPartitions(partitions, times, () =>
         writeCounted(backlog, recording.write, (tx, change) => recordTogether(tx, context, change, request)),
       );
+      note(recorded, null);
+      return recorded;
     } catch (error) {
-      if (error instanceof OutcomeUnknown) {
-        const { outcomes } = error.result as Recorded;
-        for (const [i, result] of request.results.entries()) unknown.set(result, { error, outcome: outcomes[i]! });
-      }
+      if (error instanceof OutcomeUnknown) note(error.result as Recorded, error.xid);
       throw error;
     }
   };
 
-  /** The outcomes of those that were committed when nobody could say so. */
-  const settleUnknown = async (results: readonly ResultToRecord[]): Promise<Map<ResultToRecord, RecordOutcome>> => {
-    const settled = new Map<ResultToRecord, RecordOutcome>();
+  /** Those that are not stored yet. */
+  const findLeft = async (results: readonly ResultToRecord[]): Promise<ResultToRecord[]> => {
+    const left: ResultToRecord[] = [];
     for (const result of results) {
-      const left = unknown.get(result);
-      if (left === undefined) continue;
-      if ((await recording.resolve(left.error.xid)) === 'committed') settled.set(result, left.outcome);
-      unknown.delete(result);
+      const known = earlier.get(result);
+      const isStored =
+        known !== undefined && (known.xid === null || (await recording.resolve(known.xid)) === 'committed');
+      if (!isStored) left.push(result);
+      // Its transaction's end is known now.
+      else if (known.xid !== null) earlier.set(result, { ...known, xid: null });
     }
-    return settled;
+    return left;
   };
 
   return {
     async recordResults({ results, health, now }: StoreRequest): Promise<Recorded> {
-      const settled = await settleUnknown(results);
-      const left = results.filter((result) => !settled.has(result));
+      const left = await findLeft(results);
       const paused: Recorded['paused'] = [];
       const together = async (part: readonly ResultToRecord[]): Promise<RecordOutcome[]> => {
         const recorded = await recordNew({ results: part, health, now });
         paused.push(...recorded.paused);
         return recorded.outcomes;
       };
-      const outcomes = await bisect(left, together, async (result) => (await together([withoutResponse(result)]))[0]!);
-      for (const [i, result] of left.entries()) settled.set(result, outcomes[i]!);
-      return { outcomes: results.map((result) => settled.get(result)!), paused };
+      const alone = async (result: ResultToRecord): Promise<RecordOutcome> => {
+        const [outcome] = await together([withoutResponse(result)]);
+        earlier.set(result, { xid: null, outcome: outcome! });
+        return outcome!;
+      };
+      await bisect(left, together, alone);
+      return { outcomes: results.map((result) => earlier.get(result)!.outcome), paused };
     },
   };
 }
+
+/** `xid`: of the transaction that may have stored it; null: it is stored. */
+type Earlier = { xid: string | null; outcome: RecordOutcome };
 
 /** What came from outside is what could not be stored. The decision counts all the same. */
 function withoutResponse(result: ResultToRecord): ResultToRecord {
