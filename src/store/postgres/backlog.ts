@@ -5,7 +5,7 @@
 // (loadBacklog). The limit is a fuse against one customer's silence filling the disk: it need not be exact by then.
 import { formatId } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
-import { statement } from './statement.ts';
+import { statementOfEveryShard } from './statement.ts';
 import type { Tx } from './transaction.ts';
 
 export interface Backlog {
@@ -26,10 +26,10 @@ export interface BacklogChange {
 type Entry = { environment: number; count: number };
 
 // From an index alone: ten million unfinished deliveries take a few seconds.
-const COUNT = statement<{ destination_id: Uint8Array; environment: number; count: number }>(
+const COUNT = statementOfEveryShard<{ destination_id: Uint8Array; environment: number; count: number }>(
   'backlog_count',
   `SELECT d.destination_id, t.environment, d.count
-   FROM (SELECT destination_id, count(*) AS count FROM open_deliveries GROUP BY destination_id) AS d
+   FROM (SELECT shard, destination_id, count(*) AS count FROM open_deliveries GROUP BY shard, destination_id) AS d
    JOIN destinations t ON t.id = d.destination_id
    WHERE t.deleted_at IS NULL`,
 );

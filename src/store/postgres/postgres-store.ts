@@ -133,7 +133,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools) {
 
 function openingError(error: unknown): unknown {
   const mapped = toStoreError(error);
-  if (!isConnectionLoss(error) || !(mapped instanceof StoreError)) return mapped;
+  if (!isConnectionLoss(error) || !(mapped instanceof StoreError) || mapped.code !== 'unavailable') return mapped;
   const reason = error instanceof Error ? error.message : String(error);
   return new StoreError('unavailable', `the database of DATABASE_URL cannot be reached: ${reason}`, { cause: error });
 }

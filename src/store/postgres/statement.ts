@@ -3,7 +3,13 @@
 import type { ColumnType, Value } from './values.ts';
 import { encodeArray } from './values.ts';
 
-export type Statement<Row> = { name: string; text: string; row?: Row };
+export type Statement<Row> = {
+  name: string;
+  text: string;
+  /** A list over all shards: the only kind that names none of them. */
+  isOfEveryShard?: boolean;
+  row?: Row;
+};
 
 /** `shard` and these columns are what `r` holds in the statement. */
 export type Columns = Record<string, ColumnType>;
@@ -40,8 +46,15 @@ export function listStatements(): Statement<unknown>[] {
 
 export function statement<Row>(name: string, text: string): Statement<Row> {
   if (statements.has(name)) throw new Error(`two statements are called ${name}`);
-  const made = { name, text };
+  const made: Statement<Row> = { name, text };
   statements.set(name, made);
+  return made;
+}
+
+/** For lists, which must look everywhere. */
+export function statementOfEveryShard<Row>(name: string, text: string): Statement<Row> {
+  const made = statement<Row>(name, text);
+  made.isOfEveryShard = true;
   return made;
 }
 

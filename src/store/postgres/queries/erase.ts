@@ -4,23 +4,22 @@
 import { firstIdBytesAt, formatId } from '../../../model/id.ts';
 import type { StepReport } from '../../store.ts';
 import type { WriteContext } from '../context.ts';
-import { batchStatement, statement } from '../statement.ts';
+import { batchStatement, statementOfEveryShard } from '../statement.ts';
 import { keyOf } from './delivery-tables.ts';
 import { endDeliveries } from './end-deliveries.ts';
 import type { EndingRow } from './end-deliveries.ts';
 import { rowsPerStep, runSteps } from './steps.ts';
 import type { Step } from './steps.ts';
 
-// of every shard, oldest event first
-const SELECT_EXPIRED = statement<EndingRow>(
+// Oldest event first.
+const SELECT_EXPIRED = statementOfEveryShard<EndingRow>(
   'open_deliveries_expired',
   `SELECT d.shard, d.id, d.rev, t.deleted_at
    FROM open_deliveries d LEFT JOIN destinations t ON t.id = d.destination_id
    WHERE d.event_id < $1 ORDER BY d.event_id, d.id LIMIT $2::int4`,
 );
 
-// of every shard
-const SELECT_OLD_BODIES = statement<{ event_id: Uint8Array }>(
+const SELECT_OLD_BODIES = statementOfEveryShard<{ event_id: Uint8Array }>(
   'event_bodies_old',
   'SELECT event_id FROM event_bodies WHERE event_id < $1 ORDER BY event_id LIMIT $2::int4',
 );

@@ -8,7 +8,7 @@ import type { EventRow, ScheduledRow } from '../../rows/event-rows.ts';
 import { idRange } from '../../rows/id-range.ts';
 import type { EventWithBody, Page, PageRequest, TimeRange, TypeSelection } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
-import { statement } from '../statement.ts';
+import { statementOfEveryShard } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import { keyOf } from './delivery-tables.ts';
 import { EVENT_COLUMNS, SELECT_BODY, SELECT_EVENT } from './event-rows.ts';
@@ -24,20 +24,19 @@ const TYPES_MERGED_MAX = 32;
 /** How many types are looked at to find that out (`a.*` looks past the types further below `a`). */
 const TYPES_PROBED_MAX = 200;
 
-// of every shard, as all lists are
-const SELECT_ALL = statement<EventRow>(
+const SELECT_ALL = statementOfEveryShard<EventRow>(
   'events_all',
   `SELECT ${EVENT_COLUMNS} FROM events
    WHERE environment = $1::int4 AND id >= $2 AND id < $3 ORDER BY id DESC LIMIT $4::int4`,
 );
 
-const SELECT_OF_TYPE = statement<EventRow>(
+const SELECT_OF_TYPE = statementOfEveryShard<EventRow>(
   'events_of_type',
   `SELECT ${EVENT_COLUMNS} FROM events
    WHERE environment = $1::int4 AND type = $5 AND id >= $2 AND id < $3 ORDER BY id DESC LIMIT $4::int4`,
 );
 
-const SELECT_NEXT_TYPE = statement<{ type: string }>(
+const SELECT_NEXT_TYPE = statementOfEveryShard<{ type: string }>(
   'events_next_type',
   `SELECT type FROM events
    WHERE environment = $1::int4 AND type > $2 AND type < $3 ORDER BY environment, type LIMIT 1`,
@@ -45,7 +44,7 @@ const SELECT_NEXT_TYPE = statement<{ type: string }>(
 
 // Ids are made in the order of the list that accept was given, so they order the answer as it was.
 const selectScheduled = (name: string, condition: string, order: string) =>
-  statement<ScheduledRow>(
+  statementOfEveryShard<ScheduledRow>(
     name,
     ['open_deliveries', 'done_deliveries']
       .map(

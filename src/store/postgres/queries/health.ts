@@ -2,7 +2,7 @@
 import type { DestinationHealth } from '../../../model/destination.ts';
 import { formatId, idBytes, idShard } from '../../../model/id.ts';
 import type { ReadContext } from '../context.ts';
-import { batchStatement, statement } from '../statement.ts';
+import { batchStatement, statementOfEveryShard } from '../statement.ts';
 import type { BatchRow } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 
@@ -13,8 +13,8 @@ type HealthRow = {
   held_until: number | null;
 };
 
-// of every shard: there are as many rows as destinations with trouble, and whoever owns some asks once at its start
-const SELECT_ALL = statement<HealthRow>(
+// There are as many rows as destinations with trouble, and whoever owns some asks once at its start
+const SELECT_ALL = statementOfEveryShard<HealthRow>(
   'destination_health_all',
   `SELECT h.destination_id, h.failing_since, h.failure_count, h.held_until
    FROM destination_health h JOIN destinations t ON t.id = h.destination_id

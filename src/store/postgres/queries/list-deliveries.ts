@@ -9,7 +9,7 @@ import { toDelivery } from '../../rows/delivery-rows.ts';
 import { idRange } from '../../rows/id-range.ts';
 import type { DeliveryFilter, Page, PageRequest } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
-import { statement } from '../statement.ts';
+import { statement, statementOfEveryShard } from '../statement.ts';
 import type { Statement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import type { Value } from '../values.ts';
@@ -29,33 +29,45 @@ type Stream = { rows: Statement<ListedRow>; values: Value[] };
 const ALL_STATUSES = [0, 1, 2, 3];
 
 // Each part reads no more than the page could show of it; together they are a few short ranges to merge.
-function selectOfStatuses(name: string, of: string, statuses: readonly number[]): Statement<ListedRow> {
+function selectOfStatuses(
+  name: string,
+  of: string,
+  { statuses, make }: { statuses: readonly number[]; make: typeof statement<ListedRow> },
+): Statement<ListedRow> {
   const parts = statuses.map((status) => {
     const isOpen = isUnfinished(status);
     return `
     (SELECT ${isOpen ? LISTED_OPEN : LISTED_DONE} FROM ${isOpen ? 'open' : 'done'}_deliveries
      WHERE ${of} AND status = ${status} AND id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3::int4)`;
   });
-  return statement(
+  return make(
     `deliveries_of_${name}_${statuses.join('')}`,
     parts.length === 1 ? parts[0]! : `${parts.join(' UNION ALL ')} ORDER BY id DESC LIMIT $3::int4`,
   );
 }
 
-function createStatusStatements(name: string, of: string): Map<string, Statement<ListedRow>> {
+function createStatusStatements(
+  name: string,
+  of: string,
+  make: typeof statement<ListedRow>,
+): Map<string, Statement<ListedRow>> {
   const wanted = [ALL_STATUSES, ...ALL_STATUSES.map((status) => [status]), [0, 1, 3]];
-  return new Map(wanted.map((statuses) => [statuses.join(), selectOfStatuses(name, of, statuses)]));
+  return new Map(wanted.map((statuses) => [statuses.join(), selectOfStatuses(name, of, { statuses, make })]));
 }
 
-// of every shard
-const OF_ENVIRONMENT = createStatusStatements('environment', 'environment = $4::int4');
+const OF_ENVIRONMENT = createStatusStatements(
+  'environment',
+  'environment = $4::int4',
+  statementOfEveryShard<ListedRow>,
+);
 const OF_DESTINATION = createStatusStatements(
   'destination',
   'shard = $4::int2 AND destination_id = $5 AND environment = $6::int4',
+  statement<ListedRow>,
 );
 
-// of every shard: an event's deliveries are where their destinations are
-const OF_EVENT = statement<ListedRow>(
+// An event's deliveries are where their destinations are
+const OF_EVENT = statementOfEveryShard<ListedRow>(
   'deliveries_of_event',
   `(SELECT ${LISTED_OPEN} FROM open_deliveries
     WHERE event_id = $4 AND environment = $5::int4 AND id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3::int4)

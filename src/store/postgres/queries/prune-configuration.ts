@@ -1,12 +1,11 @@
 // Idempotency keys whose window has ended, and tombstones that nobody needs any more.
 import { formatId, idShard } from '../../../model/id.ts';
 import type { WriteContext } from '../context.ts';
-import { batchStatement, statement } from '../statement.ts';
+import { batchStatement, statement, statementOfEveryShard } from '../statement.ts';
 
 type KeyRow = { shard: number; environment: number; key: string };
 
-// of every shard
-const SELECT_EXPIRED_KEYS = statement<KeyRow>(
+const SELECT_EXPIRED_KEYS = statementOfEveryShard<KeyRow>(
   'idempotency_expired',
   'SELECT shard, environment, key FROM idempotency WHERE expires_at <= $1::int8 ORDER BY expires_at LIMIT $2::int4',
 );
@@ -33,13 +32,14 @@ const SELECT_TOMBSTONES = statement<{ id: Uint8Array }>(
 
 // Every delivery to a destination is of an event older than its deletion, so those are gone by now as a rule. The age
 // also leaves whoever follows the configuration time to hear of the deletion.
-const DELETE_TOMBSTONE = statement<never>(
-  'destinations_delete_tombstone',
-  `DELETE FROM destinations t
-   WHERE t.id = $1
-     AND NOT EXISTS (SELECT 1 FROM open_deliveries d WHERE d.shard = $2::int2 AND d.destination_id = $1)
-     AND NOT EXISTS (SELECT 1 FROM done_deliveries d WHERE d.shard = $2::int2 AND d.destination_id = $1)`,
+const SELECT_USE = statement<{ used: number }>(
+  'destinations_use',
+  `(SELECT 1 AS used FROM open_deliveries WHERE shard = $1::int2 AND destination_id = $2 LIMIT 1)
+   UNION ALL
+   (SELECT 1 AS used FROM done_deliveries WHERE shard = $1::int2 AND destination_id = $2 LIMIT 1)`,
 );
+
+const DELETE_TOMBSTONE = statement<never>('destinations_delete_tombstone', 'DELETE FROM destinations WHERE id = $1');
 
 export function deleteExpiredKeys(
   { write }: WriteContext,
@@ -64,10 +64,10 @@ export function deleteTombstones(
   return write(async (tx) => {
     const subscriptions = await tx.change(DELETE_SUBSCRIPTIONS, [cutoff, limit]);
     const tombstones = await tx.run(SELECT_TOMBSTONES, [cutoff, limit]);
-    const deleted = await Promise.all(
-      tombstones.map(({ id }) => tx.change(DELETE_TOMBSTONE, [id, idShard(formatId('dst', id))])),
-    );
-    const total = deleted.reduce((sum, one) => sum + one, subscriptions);
+    const uses = await Promise.all(tombstones.map(({ id }) => tx.run(SELECT_USE, [idShard(formatId('dst', id)), id])));
+    const unused = tombstones.filter((_, i) => uses[i]!.length === 0);
+    for (const { id } of unused) void tx.change(DELETE_TOMBSTONE, [id]);
+    const total = subscriptions + unused.length;
     return total === 0 ? tx.refuse(null) : total;
   });
 }

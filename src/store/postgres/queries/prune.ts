@@ -6,7 +6,7 @@ import type { StepReport } from '../../store.ts';
 import type { WriteContext } from '../context.ts';
 import { writeCounted } from '../context.ts';
 import { PARTITIONED } from '../partitions.ts';
-import { batchStatement, statement } from '../statement.ts';
+import { batchStatement, statementOfEveryShard } from '../statement.ts';
 import { TAKE_OPEN, countOut, keyOf } from './delivery-tables.ts';
 import { createBodyDeletion } from './erase.ts';
 import { deleteExpiredKeys, deleteTombstones } from './prune-configuration.ts';
@@ -15,20 +15,18 @@ import type { Step } from './steps.ts';
 
 type Key = { shard: number; id: Uint8Array };
 
-// of every shard, oldest event first
-const SELECT_OPEN = statement<Key & { rev: number }>(
+// Oldest event first.
+const SELECT_OPEN = statementOfEveryShard<Key & { rev: number }>(
   'open_deliveries_old',
   'SELECT shard, id, rev FROM open_deliveries WHERE event_id < $1 ORDER BY event_id, id LIMIT $2::int4',
 );
 
-// of every shard
-const SELECT_DONE = statement<Key>(
+const SELECT_DONE = statementOfEveryShard<Key>(
   'done_deliveries_old',
   'SELECT shard, id FROM done_deliveries WHERE event_id < $1 ORDER BY event_id, id LIMIT $2::int4',
 );
 
-// of every shard
-const SELECT_EVENTS = statement<{ id: Uint8Array }>(
+const SELECT_EVENTS = statementOfEveryShard<{ id: Uint8Array }>(
   'events_old',
   'SELECT id FROM events WHERE id < $1 ORDER BY id LIMIT $2::int4',
 );

@@ -47,12 +47,16 @@ type DestinationState = {
   held_until: number | null;
 };
 
-const SELECT_DESTINATIONS = statement<DestinationState>(
+const SELECT_DESTINATIONS = statement<Omit<DestinationState, 'held_until'>>(
   'deliveries_destinations',
-  `SELECT t.id, t.status AS is_paused, t.deleted_at, h.held_until
-   FROM destinations t
-   LEFT JOIN destination_health h ON h.destination_id = t.id AND h.shard = ANY ($2::int2[])
-   WHERE t.id = ANY ($1::uuid[])`,
+  'SELECT id, status AS is_paused, deleted_at FROM destinations WHERE id = ANY ($1::uuid[])',
+);
+
+// Apart, for it stands elsewhere where the database is distributed.
+const SELECT_HELD = statement<{ destination_id: Uint8Array; held_until: number | null }>(
+  'deliveries_held',
+  `SELECT destination_id, held_until FROM destination_health
+   WHERE destination_id = ANY ($1::uuid[]) AND shard = ANY ($2::int2[])`,
 );
 
 /** Null: there is none, or it is past the horizon. */
@@ -95,8 +99,12 @@ function stateOf({ is_paused, deleted_at, held_until }: DestinationState): Omit<
 export async function selectDestinations(tx: Tx, ids: readonly Uint8Array[]): Promise<Map<string, DestinationState>> {
   const distinct = [...new Map(ids.map((id) => [hex(id), id])).values()];
   const shards = [...new Set(distinct.map((id) => keyOf(formatId('dst', id))[0]))];
-  const rows = await tx.run(SELECT_DESTINATIONS, [encodeArray('uuid', distinct), encodeArray('int2', shards)]);
-  return new Map(rows.map((row) => [hex(row.id), row]));
+  const [rows, held] = await Promise.all([
+    tx.run(SELECT_DESTINATIONS, [encodeArray('uuid', distinct)]),
+    tx.run(SELECT_HELD, [encodeArray('uuid', distinct), encodeArray('int2', shards)]),
+  ]);
+  const heldUntil = new Map(held.map((row) => [hex(row.destination_id), row.held_until]));
+  return new Map(rows.map((row) => [hex(row.id), { ...row, held_until: heldUntil.get(hex(row.id)) ?? null }]));
 }
 
 export function hex(bytes: Uint8Array): string {
