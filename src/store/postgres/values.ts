@@ -10,7 +10,7 @@ const NULL_LENGTH = -1;
 const HEAD_BYTES = 12;
 const DIMENSION_BYTES = 8;
 
-/** One-dimensional array, as `array_recv` reads it: dimensions, null flag, element type, then length and bytes of each. */
+/** One-dimensional, as `array_recv` reads it: dimensions, null flag, element type, then length and bytes of each. */
 export function encodeArray(type: ColumnType, values: readonly Value[]): Buffer {
   const sizes = values.map((value) => sizeOf(type, value));
   const total = sizes.reduce((sum, size) => sum + 4 + Math.max(0, size), HEAD_BYTES + DIMENSION_BYTES);

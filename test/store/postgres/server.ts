@@ -53,20 +53,13 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const { initdb, postgres } = await findBinaries();
   const root = mkdtempSync(join(tmpdir(), 'postrider-postgres-'));
   const remove = (): void => rmSync(root, { recursive: true, force: true });
-  process.once('exit', remove);
   if (identity.uid !== undefined) chownSync(root, identity.uid, identity.gid);
   const data = join(root, 'data');
   const options = ['-U', 'postgres', '--auth=trust', '--no-locale', '--encoding=UTF8', '--no-sync'];
   await run(initdb, ['-D', data, ...options], { ...identity, cwd: root });
   const port = await findFreePort();
-  const start = (): Promise<ChildProcess> =>
-    startProcess(postgres, [
-      '-D',
-      data,
-      '-p',
-      String(port),
-      ...[...SETTINGS, ...settings].flatMap((one) => ['-c', one]),
-    ]);
+  const given = [...SETTINGS, ...settings].flatMap((one) => ['-c', one]);
+  const start = (): Promise<ChildProcess> => startProcess(postgres, ['-D', data, '-p', String(port), ...given], root);
   let child: ChildProcess | null = await start();
 
   const halt = async (signal: NodeJS.Signals): Promise<void> => {
@@ -91,21 +84,30 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     },
     async stop() {
       await halt('SIGINT');
-      process.off('exit', remove);
       remove();
     },
   };
 }
 
-/** Resolves when it accepts connections. Ends with this process, whatever ends that (but SIGKILL). */
-async function startProcess(postgres: string, options: string[]): Promise<ChildProcess> {
+/** Outlives this process by a moment, whatever ends it: then the pipe closes, and the server and its data go too. */
+function watch(server: ChildProcess, root: string): ChildProcess {
+  const script = 'cat >/dev/null; kill -QUIT "$1"; sleep 1; rm -rf "$2"';
+  const watchdog = spawn('sh', ['-c', script, 'watchdog', String(server.pid), root], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  watchdog.stdin.on('error', () => {});
+  return watchdog;
+}
+
+/** Resolves when it accepts connections. */
+async function startProcess(postgres: string, options: string[], root: string): Promise<ChildProcess> {
   const child = spawn(postgres, [...options, '-c', 'log_min_messages=log'], {
     ...identity,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const kill = (): void => void child.kill('SIGQUIT');
-  process.once('exit', kill);
-  child.once('exit', () => process.off('exit', kill));
+  const watchdog = watch(child, root);
+  child.once('exit', () => watchdog.kill('SIGKILL'));
   const said: string[] = [];
   await new Promise<void>((resolve, reject) => {
     child.once('error', reject);

@@ -41,8 +41,11 @@ export function createChangeReads({ read, sealer }: ReadContext) {
     readChanges: (request: Request): Promise<ConfigurationChanges> =>
       read(async (tx) => {
         const { environment, after } = request;
-        const current = readConfigVersion(tx, environment);
-        const version = await findPageEnd(tx, request, current);
+        const [currentVersion, pageEnd] = await Promise.all([
+          readConfigVersion(tx, environment),
+          findPageEnd(tx, request),
+        ]);
+        const version = pageEnd ?? currentVersion;
         const [destinations, subscriptions] = await Promise.all([
           tx.run(SELECT_DESTINATIONS, [environment, after, version]),
           tx.run(SELECT_SUBSCRIPTIONS, [environment, after, version]),
@@ -51,7 +54,7 @@ export function createChangeReads({ read, sealer }: ReadContext) {
         const showsDeleted = after > 0;
         return {
           version,
-          currentVersion: await current,
+          currentVersion,
           destinations: await withKeys(tx, destinations.filter(isLive), sealer),
           deletedDestinations: destinations.filter((row) => showsDeleted && !isLive(row)).map(idOf('dst')),
           subscriptions: subscriptions.filter(isLive).map(toSubscription),
@@ -61,9 +64,10 @@ export function createChangeReads({ read, sealer }: ReadContext) {
   };
 }
 
-async function findPageEnd(tx: Tx, { environment, after, limit }: Request, current: Promise<number>): Promise<number> {
+/** Null: all that is left fits. */
+async function findPageEnd(tx: Tx, { environment, after, limit }: Request): Promise<number | null> {
   const versions = await tx.run(SELECT_VERSIONS, [environment, after, limit + 1]);
-  if (versions.length <= limit) return current;
+  if (versions.length <= limit) return null;
   return Math.max(versions[0]!.version, versions.at(-1)!.version - 1);
 }
 

@@ -49,9 +49,7 @@ export function createEnvironmentReads({ read, horizons }: ReadContext) {
     readEnvironments: (): Promise<EnvironmentVersions[]> =>
       read(async (tx) => {
         // Asked for four times a second by whoever follows the configuration: the horizons come along.
-        const refreshed = horizons.refresh(tx);
-        const rows = await tx.run(SELECT_ALL);
-        await refreshed;
+        const [rows] = await Promise.all([tx.run(SELECT_ALL), horizons.refresh(tx)]);
         return rows.map((row) => ({
           environment: row.id,
           account: row.account,
