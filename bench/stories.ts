@@ -1,6 +1,6 @@
 // What became of a delivery, as rows have it: times in ms after its event, names as the numbers that are on disk.
 import type { SQLInputValue } from 'node:sqlite';
-import { deadReasonCode, deliveryStatusCode, encodeResponseCode, outcomeCode } from '../src/store/sqlite/codec.ts';
+import { deadReasonCode, deliveryStatusCode, encodeResponseCode, outcomeCode } from '../src/store/rows/codec.ts';
 
 export type Recipient = {
   key: number;

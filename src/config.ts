@@ -25,14 +25,20 @@ export const SETTINGS = {
   HOST: text('127.0.0.1', 'address to listen on; 0.0.0.0 for all'),
   PORT: integer('8383', { min: 0, max: 65_535 }, 'TCP port to listen on; 0 picks a free one'),
   DATA_DIR: text('./data', 'folder of the embedded store, made if missing; one server at a time'),
-  DATABASE_URL: setting(
-    '',
-    'URL',
-    'reserved for PostgreSQL; this version has the embedded store only',
-    refuseDatabaseUrl,
-  ),
+  DATABASE_URL: {
+    ...setting(
+      '',
+      'URL',
+      'postgres://user:password@host:5432/database: PostgreSQL 15+ instead of the embedded store; needs MASTER_KEY',
+      databaseUrl,
+    ),
+    isSecret: true,
+  },
   MASTER_KEY: {
-    ...text('', '32 bytes as base64 or 64 hex digits: encrypts secrets at rest. Empty: DATA_DIR/master.key'),
+    ...text(
+      '',
+      '32 bytes as base64 or 64 hex digits: encrypts secrets at rest. Empty, without DATABASE_URL: DATA_DIR/master.key',
+    ),
     isSecret: true,
   },
   LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'least severe log lines to write'),
@@ -252,7 +258,9 @@ function subnets(fallback: string, meaning: string): Setting<string[]> {
   });
 }
 
-function refuseDatabaseUrl(given: string): null {
+function databaseUrl(given: string): string | null {
   if (given === '') return null;
-  throw new Error('this version of Postrider has the embedded store only; unset it and use DATA_DIR');
+  // The URL itself is not repeated: it may hold a password.
+  if (URL.canParse(given) && /^postgres(ql)?:$/.test(new URL(given).protocol)) return given;
+  throw new Error('not of the form postgres://user:password@host:5432/database');
 }

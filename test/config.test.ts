@@ -86,7 +86,7 @@ describe('a value that is wrong is refused, and the message says where it stands
     ['LOG_LEVEL', 'loud', /not one of trace/],
     ['TEST_SUBNETS', '127.0.0.0/40', /POSTRIDER_TEST_SUBNETS/],
     ['REACHABILITY_CHECK', 'yes', /on, off/],
-    ['DATABASE_URL', 'postgres://x', /embedded store/],
+    ['DATABASE_URL', 'mysql://x', /postgres:\/\//],
   ];
   for (const [name, value, message] of wrong) {
     test(`${name}=${value}`, () => {

@@ -29,6 +29,8 @@ type Rule = { name: string; check: (files: Files, report: Report) => void; sampl
 // ── the rules ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const STORE = 'store/store.ts';
+const MASTER_KEY = 'store/master-key.ts';
+const ROWS = 'store/rows';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
 const PATH = ['accept', 'match', 'dispatch', 'attempt', 'record', 'maintain', 'api'];
 
@@ -39,9 +41,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   match: ['model', 'runtime'],
   attempt: ['model', 'runtime'],
   [STORE]: ['model'],
-  store: ['model', 'runtime', STORE],
-  'store/sqlite': ['model', 'runtime', STORE],
-  'store/postgres': ['model', 'runtime', STORE],
+  store: ['model', 'runtime', STORE, MASTER_KEY],
+  [MASTER_KEY]: ['runtime', STORE],
+  // What rows of every adapter have in common: pure, and neither knows SQL nor an adapter.
+  [ROWS]: ['model', 'runtime', STORE],
+  'store/sqlite': ['model', 'runtime', STORE, MASTER_KEY, ROWS],
+  'store/postgres': ['model', 'runtime', STORE, ROWS],
   record: ['model', 'runtime', STORE],
   maintain: ['model', 'runtime', STORE],
   accept: ['model', 'runtime', STORE, 'match'],

@@ -30,7 +30,7 @@ export interface Acceptor {
 }
 
 export type AcceptorOptions = ReplayOptions & {
-  store: Pick<Store, 'acceptEvents' | 'readScheduledDeliveries'>;
+  store: Pick<Store, 'acceptEvents' | 'lanes' | 'readScheduledDeliveries'>;
   onAccepted: (deliveryCount: number) => void;
   onRefused: (reason: 'queue_full' | 'store') => void;
 };
@@ -86,7 +86,7 @@ class BatchingAcceptor implements Acceptor {
     };
   }
 
-  async #submit(candidate: NewEvent): Promise<AcceptResult> {
+  async #submit(candidate: NewEvent): Promise<Exclude<AcceptResult, { result: 'failed' }>> {
     const { onRefused } = this.#options;
     const result = this.#batches.submit(candidate);
     if (result === null) {
@@ -94,7 +94,9 @@ class BatchingAcceptor implements Acceptor {
       throw new ApiError('unavailable', 'too many events wait to be stored; try again', { retryAfterSeconds: 1 });
     }
     try {
-      return await result;
+      const stored = await result;
+      if (stored.result === 'failed') throw stored.error;
+      return stored;
     } catch (error) {
       if (error instanceof StoreError) onRefused('store');
       throw error;

@@ -12,12 +12,13 @@ const WAITING_EVENTS_MAX = 20_000;
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 
 export function createAcceptBatches(options: {
-  store: Pick<Store, 'acceptEvents'>;
+  store: Pick<Store, 'acceptEvents' | 'lanes'>;
   clock: Clock;
 }): GroupCommit<NewEvent, AcceptResult> {
   const { store, clock } = options;
   return createGroupCommit({
     clock,
+    concurrency: store.lanes?.accepting ?? 1,
     limits: {
       itemsMax: BATCH_EVENTS_MAX,
       unitsMax: BATCH_DELIVERIES_MAX,

@@ -19,7 +19,7 @@ export const keysCommand: Command = {
   name: 'keys',
   summary: 'Create, list and revoke API keys',
   usage: ['keys create --mode test|live [--name N] [--scopes a,b]', 'keys list', 'keys revoke ID'],
-  settings: ['DATA_DIR', 'MASTER_KEY'],
+  settings: ['DATA_DIR', 'DATABASE_URL', 'MASTER_KEY'],
   flags: {
     mode: { type: 'string', meaning: 'test or live', value: 'MODE' },
     name: { type: 'string', meaning: 'a label for people', value: 'NAME' },

@@ -5,17 +5,18 @@ import { withStore } from './with-store.ts';
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  summary: 'Bring the data directory to the schema of this version',
+  summary: 'Bring the data directory, or the database, to the schema of this version',
   usage: ['migrate'],
-  settings: ['DATA_DIR', 'MASTER_KEY'],
+  settings: ['DATA_DIR', 'DATABASE_URL', 'MASTER_KEY'],
   flags: { json: JSON_FLAG },
   wordsMax: 0,
   async run(line) {
-    const dataDir = line.settings().settings.DATA_DIR;
+    const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } = line.settings().settings;
     await withStore(line, () => Promise.resolve());
-    const text = line.has('json')
-      ? JSON.stringify({ data_dir: dataDir, migrated: true })
-      : `${dataDir} has this version's schema`;
+    // The URL is not shown: it may hold a password.
+    const [place, shown] =
+      databaseUrl === null ? [{ data_dir: dataDir }, dataDir] : [{ database: 'postgresql' }, 'the database'];
+    const text = line.has('json') ? JSON.stringify({ ...place, migrated: true }) : `${shown} has this version's schema`;
     process.stdout.write(`${text}\n`);
     return 0;
   },

@@ -8,8 +8,7 @@ import { DEFAULT_SCOPES } from '../model/api-key.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createLog } from '../runtime/log.ts';
 import type { ProcessLog } from '../runtime/log.ts';
-import { loadMasterKey } from '../store/sqlite/master-key.ts';
-import { openStore } from '../store/open.ts';
+import { openStore, readMasterKey } from '../store/open.ts';
 import { StoreError } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
@@ -47,7 +46,7 @@ async function serve(line: CommandLine): Promise<number> {
       settings,
       log,
       store,
-      masterKey: loadMasterKey({ ...options, configured: options.masterKey }),
+      masterKey: await readMasterKey(options),
     });
     // Nobody may be reading; that is no reason to stop serving.
     process.stdout.on('error', () => undefined);

@@ -41,7 +41,7 @@ const RETRY_DELAY_MS = 250;
 type Item = { toStore: ResultToRecord; health: DestinationHealth | null };
 
 export type RecorderOptions = {
-  store: Pick<Store, 'recordResults'>;
+  store: Pick<Store, 'recordResults' | 'lanes'>;
   clock: Clock;
   random: Random;
   onPaused: (ids: DestinationId[]) => void;
@@ -62,6 +62,7 @@ class BatchingRecorder implements Recorder {
     this.#options = options;
     this.#commits = createGroupCommit({
       clock: options.clock,
+      concurrency: options.store.lanes?.recording ?? 1,
       limits: {
         itemsMax: BATCH_RESULTS_MAX,
         unitsMax: BATCH_RESULTS_MAX,

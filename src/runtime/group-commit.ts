@@ -1,5 +1,6 @@
 // Group commit: whatever arrives while one batch is being written makes the next one. No timer, so an idle
-// system answers at once and a busy one shares each fsync among hundreds.
+// system answers at once and a busy one shares each fsync among hundreds. Where several batches can be written side by
+// side, the statements of one overlap the fsync of another.
 import type { Clock } from './clock.ts';
 
 export type BatchLimits = {
@@ -21,6 +22,9 @@ export interface GroupCommit<Item, Result> {
   waiting(): number;
 }
 
+/** Of a full batch. */
+const PART_TO_WRITE_BESIDE = 0.2;
+
 type Entry<Item, Result> = {
   item: Item;
   units: number;
@@ -29,67 +33,112 @@ type Entry<Item, Result> = {
   reject: (error: unknown) => void;
 };
 
-export function createGroupCommit<Item, Result>(options: {
+export type GroupCommitOptions<Item, Result> = {
   clock: Pick<Clock, 'afterTurn'>;
   limits: BatchLimits;
   unitsOf: (item: Item) => number;
   bytesOf: (item: Item) => number;
+  /** Batches written side by side. A further one starts only when it would be a good part of a full one. Default 1. */
+  concurrency?: number;
   /** Writes a batch; one result per item, in order. A rejection is every item's rejection. */
   write: (items: Item[]) => Promise<Result[]>;
-}): GroupCommit<Item, Result> {
-  const { clock, limits, unitsOf, bytesOf, write } = options;
-  let queue: Entry<Item, Result>[] = [];
-  let waitingBytes = 0;
-  let isWriting = false;
-  let idleWaiters: (() => void)[] = [];
+};
 
-  const takeBatch = (): Entry<Item, Result>[] => {
-    let [length, units, bytes] = [0, 0, 0];
-    while (length < queue.length && length < limits.itemsMax) {
-      const next = queue[length]!;
-      const fits = units + next.units <= limits.unitsMax && bytes + next.bytes <= limits.bytesMax;
-      if (!fits && length > 0) break;
-      units += next.units;
-      bytes += next.bytes;
-      length++;
-    }
-    const batch = queue;
-    queue = batch.splice(length);
-    waitingBytes -= bytes;
+export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> {
+  return new Batches(options);
+}
+
+class Batches<Item, Result> implements GroupCommit<Item, Result> {
+  readonly #options: GroupCommitOptions<Item, Result>;
+  #queue: Entry<Item, Result>[] = [];
+  #waitingBytes = 0;
+  #writing = 0;
+  #isPlanned = false;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(options: GroupCommitOptions<Item, Result>) {
+    this.#options = options;
+  }
+
+  submit(item: Item): Promise<Result> | null {
+    const { limits, unitsOf, bytesOf } = this.#options;
+    const bytes = bytesOf(item);
+    const isFull = this.#queue.length >= limits.waitingMax || this.#waitingBytes + bytes > limits.waitingBytesMax;
+    if (isFull) return null;
+    this.#waitingBytes += bytes;
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, units: unitsOf(item), bytes, resolve, reject });
+      this.#planStart();
+    });
+  }
+
+  idle(): Promise<void> {
+    const isIdle = this.#writing === 0 && this.#queue.length === 0;
+    return isIdle ? Promise.resolve() : new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** After the current turn: requests that were read together are written together. */
+  #planStart(): void {
+    if (this.#isPlanned || !this.#mayStart()) return;
+    this.#isPlanned = true;
+    this.#options.clock.afterTurn(() => {
+      this.#isPlanned = false;
+      this.#start();
+    });
+  }
+
+  /** Many small batches side by side would cost more than they gain: each has its price. */
+  #mayStart(): boolean {
+    const { limits, concurrency = 1 } = this.#options;
+    if (this.#queue.length === 0 || this.#writing === 0) return this.#queue.length > 0;
+    return this.#writing < concurrency && this.#queue.length >= limits.itemsMax * PART_TO_WRITE_BESIDE;
+  }
+
+  #start(): void {
+    while (this.#mayStart()) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#writing++;
+    await this.#writeBatch(this.#takeBatch());
+    this.#writing--;
+    this.#start();
+    if (this.#writing > 0) return;
+    for (const resolve of this.#idleWaiters) resolve();
+    this.#idleWaiters = [];
+  }
+
+  #takeBatch(): Entry<Item, Result>[] {
+    const batch = this.#queue;
+    this.#queue = batch.splice(batchLength(batch, this.#options.limits));
+    for (const { bytes } of batch) this.#waitingBytes -= bytes;
     return batch;
-  };
+  }
 
-  const writeBatch = async (batch: Entry<Item, Result>[]): Promise<void> => {
+  async #writeBatch(batch: Entry<Item, Result>[]): Promise<void> {
     try {
-      const results = await write(batch.map((entry) => entry.item));
+      const results = await this.#options.write(batch.map((entry) => entry.item));
       for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i]!);
     } catch (error) {
       for (const entry of batch) entry.reject(error);
     }
-  };
+  }
+}
 
-  const run = async (): Promise<void> => {
-    while (queue.length > 0) await writeBatch(takeBatch());
-    isWriting = false;
-    for (const resolve of idleWaiters) resolve();
-    idleWaiters = [];
-  };
-
-  return {
-    submit(item) {
-      const bytes = bytesOf(item);
-      if (queue.length >= limits.waitingMax || waitingBytes + bytes > limits.waitingBytesMax) return null;
-      waitingBytes += bytes;
-      return new Promise((resolve, reject) => {
-        queue.push({ item, units: unitsOf(item), bytes, resolve, reject });
-        if (isWriting) return;
-        isWriting = true;
-        // After the current turn: requests that were read together are written together.
-        clock.afterTurn(() => void run());
-      });
-    },
-    idle: () =>
-      isWriting || queue.length > 0 ? new Promise((resolve) => idleWaiters.push(resolve)) : Promise.resolve(),
-    waiting: () => queue.length,
-  };
+/** How many of the first in the queue fit together; at least one. */
+function batchLength(queue: readonly { units: number; bytes: number }[], limits: BatchLimits): number {
+  let [length, units, bytes] = [0, 0, 0];
+  while (length < queue.length && length < limits.itemsMax) {
+    const next = queue[length]!;
+    const fits = units + next.units <= limits.unitsMax && bytes + next.bytes <= limits.bytesMax;
+    if (!fits && length > 0) break;
+    units += next.units;
+    bytes += next.bytes;
+    length++;
+  }
+  return length;
 }

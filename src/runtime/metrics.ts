@@ -59,7 +59,7 @@ export function createMetrics() {
       gauge('stored_bytes', 'What the data take on disk.', gauges.storedBytes);
       gauge(
         'event_loop_delay_seconds',
-        'Longest delay of the event loop since the last scrape, or in the last 15 to 30 s if scrapes are more frequent.',
+        'Longest delay of the event loop since the last scrape, or in the last 15 s and more.',
         gauges.eventLoopDelaySeconds,
       );
       gauge('resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss());

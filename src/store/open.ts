@@ -1,6 +1,8 @@
 // Chooses the adapter that the settings ask for.
 import type { Clock } from '../runtime/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import { parseMasterKey } from './master-key.ts';
 import type { ToolStore } from './sqlite/tool-store.ts';
 import { StoreError } from './store.ts';
 import type { Store } from './store.ts';
@@ -27,22 +29,38 @@ export type StoreOptions = OpenOptions & {
 
 /** The store of a server, which holds it alone. Throws StoreError with what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const masterKey = await embeddedMasterKey(options);
+  const { databaseUrl, ...others } = options;
+  const masterKey = await readMasterKey(options);
+  if (databaseUrl !== null) {
+    const { openPostgresStore } = await import('./postgres/postgres-store.ts');
+    return openPostgresStore({ ...others, url: databaseUrl, masterKey, clock: systemClock });
+  }
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return openSqliteStore({ ...options, masterKey });
 }
 
 /** For commands that run beside a server. */
 export async function openToolStore(options: OpenOptions & { clock: Clock }): Promise<ToolStore> {
-  const masterKey = await embeddedMasterKey(options);
+  const { databaseUrl, ...others } = options;
+  const masterKey = await readMasterKey(options);
+  if (databaseUrl !== null) {
+    const { openPostgresTool } = await import('./postgres/postgres-store.ts');
+    return openPostgresTool({ ...others, url: databaseUrl, masterKey });
+  }
   const { openSqliteTool } = await import('./sqlite/tool-store.ts');
   return openSqliteTool({ ...options, masterKey });
 }
 
-async function embeddedMasterKey({ databaseUrl, dataDir, masterKey, random }: OpenOptions): Promise<Uint8Array> {
-  if (databaseUrl !== null) {
-    throw new StoreError('unavailable', 'DATABASE_URL is not supported yet: unset it to use the embedded store');
+/** The key that the store's secrets are sealed under. The embedded store makes one at its first start. */
+export async function readMasterKey({ databaseUrl, dataDir, masterKey, random }: OpenOptions): Promise<Uint8Array> {
+  if (databaseUrl === null) {
+    const { loadMasterKey } = await import('./sqlite/master-key.ts');
+    return loadMasterKey({ dataDir, configured: masterKey, random });
   }
-  const { loadMasterKey } = await import('./sqlite/master-key.ts');
-  return loadMasterKey({ dataDir, configured: masterKey, random });
+  if (masterKey !== null) return parseMasterKey(masterKey, 'MASTER_KEY');
+  throw new StoreError(
+    'wrong_master_key',
+    'DATABASE_URL needs MASTER_KEY, the same on every node: set it to what it was, or for a new database to the ' +
+      'output of: openssl rand -hex 32',
+  );
 }

@@ -19,9 +19,13 @@ import type { ApiKeyId, DeliveryId, DestinationId, EventId, SigningKeyId, Subscr
 import type { Subscription } from '../model/subscription.ts';
 
 export interface Store extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, MaintenanceStore {
+  /** How many batches are worth having under way at a time; absent: one of each. */
+  readonly lanes?: Lanes;
   /** Resolves when everything under way is committed and all handles are closed. */
   close(): Promise<void>;
 }
+
+export type Lanes = { accepting: number; recording: number };
 
 // ── Configuration: keys, destinations, subscriptions ─────────────────────────────────────────────────────
 
@@ -154,7 +158,9 @@ export type AcceptResult =
   /** The configuration changed since the match: nothing was stored; match again. */
   | { result: 'stale' }
   /** The key is taken, by this event; nothing was stored. */
-  | { result: 'duplicate'; eventId: EventId; fingerprint: Uint8Array };
+  | { result: 'duplicate'; eventId: EventId; fingerprint: Uint8Array }
+  /** This one alone cannot be stored, by whatever is in it; the rest of the batch was. */
+  | { result: 'failed'; error: unknown };
 
 /** `body` is null once erased. `deliveries`: the newest 10,000, oldest first. */
 export type EventWithBody = { event: Event; body: Uint8Array | null; deliveries: ScheduledDelivery[] };

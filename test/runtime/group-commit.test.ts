@@ -7,7 +7,7 @@ import { createGroupCommit } from '../../src/runtime/group-commit.ts';
 const LIMITS = { itemsMax: 4, unitsMax: 100, bytesMax: 100, waitingMax: 10, waitingBytesMax: 1_000 };
 
 /** A commit whose batches are written one at a time, each when the test says so. */
-function heldCommit(limits = LIMITS) {
+function heldCommit(limits = LIMITS, concurrency = 1) {
   const batches: number[][] = [];
   const releases: ((error?: Error) => void)[] = [];
   const commit = createGroupCommit<number, string>({
@@ -15,6 +15,7 @@ function heldCommit(limits = LIMITS) {
     clock: systemClock,
     unitsOf: () => 0,
     bytesOf: (item) => item,
+    concurrency,
     write: (items) => {
       batches.push(items);
       return new Promise((resolve, reject) => {
@@ -73,4 +74,32 @@ test('what could not be written is everyone’s error, and the next batch goes o
   release();
   assert.equal(await next, '3!');
   await commit.idle();
+});
+
+test('several are written side by side once enough is waiting, and each answers its own', async () => {
+  const { commit, batches, release } = heldCommit({ ...LIMITS, itemsMax: 10 }, 2);
+  const first = commit.submit(1)!;
+  await turn();
+  const second = commit.submit(2)!;
+  await turn();
+  assert.deepEqual(batches, [[1]], 'one alone is not worth a batch of its own');
+  const third = commit.submit(3)!;
+  await turn();
+  assert.deepEqual(batches, [[1], [2, 3]]);
+  const rest = [4, 5, 6].map((item) => commit.submit(item)!);
+  await turn();
+  assert.equal(batches.length, 2, 'no more than two at a time');
+  release();
+  assert.equal(await first, '1!');
+  await turn();
+  assert.deepEqual(batches[2], [4, 5, 6]);
+  release();
+  assert.deepEqual(await Promise.all([second, third]), ['2!', '3!']);
+  let isIdle = false;
+  const idle = commit.idle().then(() => (isIdle = true));
+  await turn();
+  assert.equal(isIdle, false);
+  release();
+  assert.deepEqual(await Promise.all(rest), ['4!', '5!', '6!']);
+  await idle;
 });

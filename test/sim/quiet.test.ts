@@ -134,10 +134,10 @@ describe('it does not spin', () => {
       stage.world.setTrouble(trouble);
       await stage.clock.run(10_000);
       const { refills, payloadReads, records, starts } = await stage.measure(MINUTE_MS);
-      // Four tries a second of each.
+      // Four tries a second of each, beside the results of what is sent because its body was in memory.
       assert.ok(
-        refills <= 250 && payloadReads <= 250 && records <= 250,
-        JSON.stringify({ refills, payloadReads, records }),
+        refills <= 250 && payloadReads <= 250 && records <= 250 + starts,
+        JSON.stringify({ refills, payloadReads, records, starts }),
       );
       if (trouble !== 'reads') assert.equal(starts, 0);
       stage.world.setTrouble(null);

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { OUTCOMES } from '../../src/model/attempt.ts';
 import { DEAD_REASONS, DELIVERY_STATUSES } from '../../src/model/delivery.ts';
 import { PAUSED_REASONS } from '../../src/model/destination.ts';
-import * as codec from '../../src/store/sqlite/codec.ts';
+import * as codec from '../../src/store/rows/codec.ts';
 
 it('names keep their numbers for ever', () => {
   const numbersOf = <Name extends string>(code: codec.Code<Name>, names: readonly Name[]) =>

@@ -1,6 +1,6 @@
 // How many unfinished deliveries each destination has, kept exact in the writer's memory: counted once at open,
 // then moved by every writing method when its transaction has committed.
-import { PENDING, RETRYING } from './codec.ts';
+import { PENDING, RETRYING } from '../rows/codec.ts';
 import { prepare } from './database.ts';
 import type { Database } from './database.ts';
 

@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { MASTER_KEY_BYTES } from '../../runtime/sealer.ts';
 import type { Random } from '../../runtime/random.ts';
 import { createDataDir, databasePath, unwritable } from './data-dir.ts';
+import { parseMasterKey } from '../master-key.ts';
 import { StoreError } from '../store.ts';
 
 const FILE_NAME = 'master.key';
-const FORMS = '64 hex digits or the base64 of 32 bytes';
 
 /**
  * `configured` is the setting MASTER_KEY. Throws `wrong_master_key` if that or the file has neither form, or if the
@@ -33,15 +33,6 @@ export function loadMasterKey(options: { dataDir: string; configured: string | n
     createKeyFile({ dataDir, path, random });
   }
   return parseMasterKey(readFileSync(path, 'utf8').trim(), path);
-}
-
-function parseMasterKey(text: string, source: string): Uint8Array {
-  if (/^[0-9a-fA-F]{64}$/.test(text)) return new Uint8Array(Buffer.from(text, 'hex'));
-  const bytes = new Uint8Array(Buffer.from(text, 'base64'));
-  if (bytes.length !== MASTER_KEY_BYTES || !/^[A-Za-z0-9+/]{43}=?$/.test(text)) {
-    throw new StoreError('wrong_master_key', `${source} must be ${FORMS}, for example from: openssl rand -hex 32`);
-  }
-  return bytes;
 }
 
 // The key is complete and on disk under another name before it gets its own, so that a crash leaves either no key

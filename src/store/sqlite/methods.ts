@@ -28,7 +28,7 @@ type Synchronous<T> = {
     : never;
 };
 
-export type Methods = Synchronous<Omit<Store, 'close'>>;
+export type Methods = Synchronous<Omit<Store, 'close' | 'lanes'>>;
 export type MethodName = keyof Methods;
 
 /** What the reading connection answers; everything else is the writer's. */

@@ -1,26 +1,14 @@
 // API keys. A revoked key's row is gone: what is here is what authenticates.
-import type { ApiKey, Scope } from '../../../model/api-key.ts';
-import { formatId, idBytes } from '../../../model/id.ts';
+import type { ApiKey } from '../../../model/api-key.ts';
+import { idBytes } from '../../../model/id.ts';
 import type { ApiKeyId } from '../../../model/id.ts';
 import type { Page, PageRequest } from '../../store.ts';
-import { ID_BYTES_MAX, modeCode } from '../codec.ts';
+import { toApiKey } from '../../rows/api-key-rows.ts';
+import type { ApiKeyRow } from '../../rows/api-key-rows.ts';
+import { ID_BYTES_MAX } from '../../rows/codec.ts';
 import type { ReadContext, WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { createEnvironmentCounters } from './environments.ts';
-
-type KeyRow = {
-  id: Uint8Array;
-  environment: number;
-  mode: number;
-  name: string | null;
-  scopes: string;
-  prefix: string;
-  last4: string;
-  hash: Uint8Array;
-  created_at: number;
-  expires_at: number | null;
-  last_used_at: number | null;
-};
 
 // Keys are few (an operator makes them one by one), so a list walks them all, newest first.
 const SELECT_BELOW = `
@@ -37,7 +25,7 @@ const INSERT = `
 const TOUCH = 'UPDATE api_keys SET last_used_at = max(ifnull(last_used_at, 0), ?) WHERE id = ?';
 
 export function createApiKeyReads({ db, read }: ReadContext) {
-  const selectBelow = prepare<KeyRow>(db, SELECT_BELOW);
+  const selectBelow = prepare<ApiKeyRow>(db, SELECT_BELOW);
   return {
     readApiKeys: (): ApiKey[] => read(() => selectBelow.all(ID_BYTES_MAX).map(toApiKey)),
 
@@ -86,21 +74,5 @@ export function createApiKeyWrites({ db, write, diskReserve }: Pick<WriteContext
         for (const use of uses) touch.run(use.lastUsedAt, idBytes(use.id));
       });
     },
-  };
-}
-
-function toApiKey(row: KeyRow): ApiKey {
-  return {
-    id: formatId('key', row.id),
-    environment: row.environment,
-    mode: modeCode.nameOf(row.mode),
-    name: row.name,
-    scopes: JSON.parse(row.scopes) as Scope[],
-    prefix: row.prefix,
-    last4: row.last4,
-    hash: row.hash,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
   };
 }

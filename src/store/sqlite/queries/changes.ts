@@ -3,11 +3,12 @@ import { formatId } from '../../../model/id.ts';
 import type { ConfigurationChanges } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
 import { prepare } from '../database.ts';
-import { DESTINATION_COLUMNS, createSigningKeys, withKeys } from './destination-rows.ts';
-import type { DestinationRow } from './destination-rows.ts';
+import { toSubscription } from '../../rows/subscription-rows.ts';
+import type { SubscriptionRow } from '../../rows/subscription-rows.ts';
+import { DESTINATION_COLUMNS, createSigningKeys, withKeys } from './keyed-destinations.ts';
+import type { KeyedDestinationRow } from './keyed-destinations.ts';
 import { createEnvironmentCounters } from './environments.ts';
-import { SUBSCRIPTION_COLUMNS, toSubscription } from './subscriptions.ts';
-import type { SubscriptionRow } from './subscriptions.ts';
+import { SUBSCRIPTION_COLUMNS } from './subscriptions.ts';
 
 // Versions are never split over two pages: the page ends before the version of the first row that is too many.
 const SELECT_VERSIONS = `
@@ -29,7 +30,7 @@ const SELECT_SUBSCRIPTIONS = `
 export function createChangeReads({ db, read, sealer }: ReadContext) {
   const environments = createEnvironmentCounters(db);
   const selectVersions = prepare<{ version: number }>(db, SELECT_VERSIONS);
-  const selectDestinations = prepare<DestinationRow>(db, SELECT_DESTINATIONS);
+  const selectDestinations = prepare<KeyedDestinationRow>(db, SELECT_DESTINATIONS);
   const selectSubscriptions = prepare<SubscriptionRow>(db, SELECT_SUBSCRIPTIONS);
   const keys = createSigningKeys(db, sealer);
 
@@ -70,6 +71,6 @@ function isLive(row: { deleted_at: number | null }): boolean {
   return row.deleted_at === null;
 }
 
-function destinationId(row: DestinationRow): `dst_${string}` {
+function destinationId(row: KeyedDestinationRow): `dst_${string}` {
   return formatId('dst', row.id);
 }

@@ -1,19 +1,16 @@
 // Destinations: create, read, list, change, delete. A deleted one leaves a tombstone (see the schema).
-import type {
-  Destination,
-  DestinationChange,
-  DestinationStatus,
-  DestinationWithKeys,
-} from '../../../model/destination.ts';
+import type { Destination, DestinationStatus, DestinationWithKeys } from '../../../model/destination.ts';
 import { idBytes } from '../../../model/id.ts';
 import type { DestinationId } from '../../../model/id.ts';
 import type { Page, PageRequest } from '../../store.ts';
-import { ID_BYTES_MAX, destinationStatusCode, numberOrNull, pausedReasonCode } from '../codec.ts';
+import { ID_BYTES_MAX, destinationStatusCode } from '../../rows/codec.ts';
 import type { ReadContext, WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import type { Statement } from '../database.ts';
-import { DESTINATION_COLUMNS, createSigningKeys, sealHeaders, toDestination, withKeys } from './destination-rows.ts';
-import type { DestinationRow } from './destination-rows.ts';
+import { applyChange, changeableValues, sealHeaders, toDestination } from '../../rows/destination-rows.ts';
+import type { Change } from '../../rows/destination-rows.ts';
+import { DESTINATION_COLUMNS, createSigningKeys, withKeys } from './keyed-destinations.ts';
+import type { KeyedDestinationRow } from './keyed-destinations.ts';
 import { createEnvironmentCounters } from './environments.ts';
 
 const SELECT_ONE = `
@@ -46,12 +43,10 @@ const BURY = `
 // Trouble is over when somebody says so by activating; a Retry-After that was asked for still holds.
 const FORGET_FAILURES = 'UPDATE destination_health SET failing_since = NULL, failure_count = 0 WHERE destination = ?';
 
-type Change = Omit<DestinationChange, 'headers'> & { headers?: Record<string, string | null> };
-
 export function createDestinationReads({ db, read, sealer }: ReadContext) {
-  const selectOne = prepare<DestinationRow>(db, SELECT_ONE);
-  const selectPage = prepare<DestinationRow>(db, SELECT_PAGE);
-  const selectPageOfStatus = prepare<DestinationRow>(db, SELECT_PAGE_OF_STATUS);
+  const selectOne = prepare<KeyedDestinationRow>(db, SELECT_ONE);
+  const selectPage = prepare<KeyedDestinationRow>(db, SELECT_PAGE);
+  const selectPageOfStatus = prepare<KeyedDestinationRow>(db, SELECT_PAGE_OF_STATUS);
   const keys = createSigningKeys(db, sealer);
 
   return {
@@ -83,7 +78,7 @@ export function createDestinationWrites(context: WriteContext) {
   const { db, write, sealer, backlog, diskReserve } = context;
   const environments = createEnvironmentCounters(db);
   const keys = createSigningKeys(db, sealer);
-  const selectOne = prepare<DestinationRow>(db, SELECT_ONE);
+  const selectOne = prepare<KeyedDestinationRow>(db, SELECT_ONE);
   const insert = prepare<{ key: number }>(db, INSERT);
   const update = prepare(db, UPDATE);
   const bury = prepare(db, BURY);
@@ -148,44 +143,6 @@ export function createDestinationWrites(context: WriteContext) {
       });
     },
   };
-}
-
-function applyChange(before: Destination, change: Change, now: number): Destination {
-  const after: Destination = {
-    ...before,
-    ...withoutAbsent(change),
-    headers: change.headers === undefined ? before.headers : mergeHeaders(before.headers, change.headers),
-    updatedAt: now,
-  };
-  if (change.status !== undefined) after.pausedReason = change.status === 'paused' ? 'manual' : null;
-  return after;
-}
-
-/** A member that is there but undefined is absent too: spreading it would erase what is stored. */
-function withoutAbsent<T extends object>(change: T): T {
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as T;
-}
-
-function mergeHeaders(before: Record<string, string>, change: Record<string, string | null>): Record<string, string> {
-  const stored = new Map(Object.entries(before).map(([name, value]) => [name.toLowerCase(), value]));
-  const kept = Object.entries(change).map(([name, value]) => [name, value ?? stored.get(name.toLowerCase())]);
-  return Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as Record<string, string>;
-}
-
-/** In the order of the columns in INSERT and UPDATE. */
-function changeableValues(destination: Destination, sealedHeaders: Uint8Array | null) {
-  const { url, name, status, pausedReason, retryPolicy, maxInFlight, ratePerSecond, metadata } = destination;
-  return [
-    url,
-    name,
-    destinationStatusCode.numberOf(status),
-    numberOrNull(pausedReasonCode, pausedReason),
-    retryPolicy === null ? null : JSON.stringify(retryPolicy),
-    maxInFlight,
-    ratePerSecond,
-    sealedHeaders,
-    metadata,
-  ];
 }
 
 function changesOf(statement: Statement<never>, key: number): number {

@@ -1,6 +1,6 @@
 // Writes into rows what reads show of a deleted destination's unfinished deliveries.
 import type { StepReport } from '../../store.ts';
-import { DEAD, deadReasonCode } from '../codec.ts';
+import { DEAD, deadReasonCode } from '../../rows/codec.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { runSteps } from './steps.ts';

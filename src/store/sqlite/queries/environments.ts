@@ -1,5 +1,5 @@
 // The environments and their two versions: every change to configuration or keys raises one in its transaction.
-import { modeCode } from '../codec.ts';
+import { modeCode } from '../../rows/codec.ts';
 import type { ReadContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import type { Database } from '../database.ts';

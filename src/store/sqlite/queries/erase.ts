@@ -2,7 +2,7 @@
 // there is nothing left to send.
 import { firstIdBytesAt } from '../../../model/id.ts';
 import type { StepReport } from '../../store.ts';
-import { DEAD, deadReasonCode, isUnfinished } from '../codec.ts';
+import { DEAD, deadReasonCode, isUnfinished } from '../../rows/codec.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { runSteps } from './steps.ts';

@@ -1,29 +1,15 @@
 // Events as operators read them: one with its body and deliveries, and lists by type, newest first.
 import type { Event, ScheduledDelivery } from '../../../model/event.ts';
-import { formatId, idBytes, idTime } from '../../../model/id.ts';
+import { formatId, idBytes } from '../../../model/id.ts';
 import type { EventId } from '../../../model/id.ts';
 import type { EventWithBody, Page, PageRequest, TimeRange, TypeSelection } from '../../store.ts';
-import { deliveryStatusCode, originCode } from '../codec.ts';
+import { originCode } from '../../rows/codec.ts';
+import { selects, toEvent, toScheduled } from '../../rows/event-rows.ts';
+import type { EventRow, ScheduledRow } from '../../rows/event-rows.ts';
+import { idRange } from '../../rows/id-range.ts';
 import type { ReadContext } from '../context.ts';
 import { prepare } from '../database.ts';
-import { effectiveStatus } from './delivery-rows.ts';
-import { ROWS_SCANNED_MAX, idRange } from './list-deliveries.ts';
-
-type EventRow = {
-  environment: number;
-  id: Uint8Array;
-  type: string;
-  idempotency_key: string | null;
-  occurred_at: number;
-};
-
-type ScheduledRow = {
-  id: Uint8Array;
-  destination_id: Uint8Array;
-  subscription_id: Uint8Array;
-  status: number;
-  deleted_at: number | null;
-};
+import { ROWS_SCANNED_MAX } from './list-deliveries.ts';
 
 type ListRequest = { environment: number; type: TypeSelection | null } & TimeRange & PageRequest<EventId>;
 type EventPage = Page<Event, EventId>;
@@ -133,31 +119,4 @@ function createEventList({ db, read }: Pick<ReadContext, 'db' | 'read'>): (reque
       const types = request.type === null ? null : findTypes(request.environment, request.type);
       return types === null ? walk(request, range) : mergeTypes(request, types, range);
     });
-}
-
-function selects(selection: TypeSelection, type: string): boolean {
-  if ('exact' in selection) return type === selection.exact;
-  const isBelow = type.startsWith(`${selection.prefix}.`);
-  return isBelow && (selection.depth === 'any' || !type.includes('.', selection.prefix.length + 1));
-}
-
-function toEvent(row: EventRow): Event {
-  const id = formatId('evt', row.id);
-  return {
-    id,
-    environment: row.environment,
-    type: row.type,
-    idempotencyKey: row.idempotency_key,
-    occurredAt: row.occurred_at,
-    createdAt: idTime(id),
-  };
-}
-
-function toScheduled(row: ScheduledRow): ScheduledDelivery {
-  return {
-    id: formatId('dlv', row.id),
-    destinationId: formatId('dst', row.destination_id),
-    subscriptionId: formatId('sub', row.subscription_id),
-    status: deliveryStatusCode.nameOf(effectiveStatus(row)),
-  };
 }

@@ -4,8 +4,9 @@ import type { DeliveryId, EventId } from '../../../model/id.ts';
 import type { EventPayload, Refill, RefillRequest, SweepPage } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
 import { prepare } from '../database.ts';
-import { OPEN_COLUMNS, toOpenDelivery } from './delivery-rows.ts';
-import type { OpenRow } from './delivery-rows.ts';
+import { toOpenDelivery } from '../../rows/delivery-rows.ts';
+import { OPEN_COLUMNS } from './select-delivery.ts';
+import type { OpenRow } from '../../rows/delivery-rows.ts';
 
 // One seek: the earliest unfinished delivery of the next destination, whatever lies behind it.
 const SELECT_NEXT_DESTINATION = `

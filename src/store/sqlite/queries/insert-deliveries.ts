@@ -3,7 +3,7 @@ import { idBytes, idTime } from '../../../model/id.ts';
 import type { DeliveryId } from '../../../model/id.ts';
 import type { NewDelivery } from '../../store.ts';
 import type { DeliveryOrigin } from '../../../model/delivery.ts';
-import { DEAD, PENDING, deadReasonCode, originCode } from '../codec.ts';
+import { DEAD, PENDING, deadReasonCode, originCode } from '../../rows/codec.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 

@@ -1,15 +1,18 @@
 // Lists of deliveries, newest first. A list is one or more index ranges in the order of ids, merged; each row is
 // then looked at once more, because what it reads as may differ from what its index says (a deleted destination).
-import { deliveryStatusCode, DEAD, ID_BYTES_MAX, PENDING, RETRYING, SUCCEEDED, isUnfinished } from '../codec.ts';
-import type { Delivery, DeliveryStatus } from '../../../model/delivery.ts';
-import { firstIdBytesAt, formatId, idBytes } from '../../../model/id.ts';
+import { deliveryStatusCode, isUnfinished } from '../../rows/codec.ts';
+import type { Delivery } from '../../../model/delivery.ts';
+import { formatId, idBytes } from '../../../model/id.ts';
 import type { DeliveryId, DestinationId } from '../../../model/id.ts';
-import type { DeliveryFilter, Page, PageRequest, TimeRange } from '../../store.ts';
+import type { DeliveryFilter, Page, PageRequest } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import type { Database, Statement } from '../database.ts';
-import { SELECT_DELIVERY, effectiveStatus, toDelivery } from './delivery-rows.ts';
-import type { DeliveryRow } from './delivery-rows.ts';
+import { createMatcher, statusesToRead } from '../../rows/delivery-filter.ts';
+import { toDelivery } from '../../rows/delivery-rows.ts';
+import { idRange } from '../../rows/id-range.ts';
+import { SELECT_DELIVERY } from './select-delivery.ts';
+import type { DeliveryRow } from '../../rows/delivery-rows.ts';
 
 /** Bounds what one page reads, however few of the rows match: then the page is short and says where to go on. */
 export const ROWS_SCANNED_MAX = 2_000;
@@ -20,8 +23,6 @@ type IdRow = { id: Uint8Array };
 
 /** Ids of candidates, newest first: a statement and what its first parameter is. */
 type Stream = { ids: Statement<IdRow>; of: number | Uint8Array };
-
-const ALL_STATUSES = [PENDING, RETRYING, SUCCEEDED, DEAD];
 
 const SELECT_OF_EVENT = `
   SELECT id FROM deliveries WHERE event_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id DESC`;
@@ -68,13 +69,6 @@ export function createDeliveryLists({ db, read }: ReadContext) {
   };
 }
 
-/** The ids from `since` on and below both `until` and the cursor. */
-export function idRange({ since, until }: TimeRange, before: Uint8Array | null): [low: Uint8Array, high: Uint8Array] {
-  const end = until === null ? ID_BYTES_MAX : firstIdBytesAt(until);
-  const high = before !== null && Buffer.compare(before, end) < 0 ? before : end;
-  return [firstIdBytesAt(since ?? 0), high];
-}
-
 // The narrowest index wins: an event has few deliveries, a destination a part of its environment's.
 function createStreamChooser(db: Database) {
   const selectOfEvent = prepare<IdRow>(db, SELECT_OF_EVENT);
@@ -102,12 +96,6 @@ function createStreamChooser(db: Database) {
   };
 }
 
-/** The statuses in rows that may read as the one that is asked for. */
-function statusesToRead(status: number | null, someAreEndedByDeletion: boolean): readonly number[] {
-  if (status === null) return ALL_STATUSES;
-  return status === DEAD && someAreEndedByDeletion ? [PENDING, RETRYING, DEAD] : [status];
-}
-
 function createStatusStatements(db: Database) {
   const statements = new Map<string, Statement<IdRow>>();
   return (column: 'environment' | 'destination', statuses: readonly number[]): Statement<IdRow> => {
@@ -116,18 +104,4 @@ function createStatusStatements(db: Database) {
     statements.set(sql, statement);
     return statement;
   };
-}
-
-function createMatcher({
-  destinationId,
-  status,
-}: {
-  destinationId: DestinationId | null;
-  status: DeliveryStatus | null;
-}) {
-  const wantedStatus = status === null ? null : deliveryStatusCode.numberOf(status);
-  const wantedDestination = destinationId === null ? null : idBytes(destinationId);
-  return (row: DeliveryRow): boolean =>
-    (wantedStatus === null || effectiveStatus(row) === wantedStatus) &&
-    (wantedDestination === null || Buffer.compare(row.destination_id, wantedDestination) === 0);
 }

@@ -2,7 +2,7 @@
 import type { PausedReason } from '../../../model/destination.ts';
 import { formatId } from '../../../model/id.ts';
 import type { DestinationId } from '../../../model/id.ts';
-import { pausedReasonCode } from '../codec.ts';
+import { pausedReasonCode } from '../../rows/codec.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { createEnvironmentCounters } from './environments.ts';

@@ -2,7 +2,7 @@
 // tombstones of deleted subscriptions and destinations.
 import { firstIdBytesAt } from '../../../model/id.ts';
 import type { StepReport } from '../../store.ts';
-import { isUnfinished } from '../codec.ts';
+import { isUnfinished } from '../../rows/codec.ts';
 import type { WriteContext } from '../context.ts';
 import { PAGE_BYTES, prepare, readNumber } from '../database.ts';
 import type { Database } from '../database.ts';

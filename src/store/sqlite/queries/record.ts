@@ -15,11 +15,12 @@ import {
   numberOrNull,
   outcomeCode,
   triggerCode,
-} from '../codec.ts';
+} from '../../rows/codec.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
-import { SELECT_OPEN, toOpenDeliveryAlone } from './delivery-rows.ts';
-import type { OpenRowWithDestination } from './delivery-rows.ts';
+import { toOpenDeliveryAlone } from '../../rows/delivery-rows.ts';
+import { SELECT_OPEN } from './select-delivery.ts';
+import type { OpenRowWithDestination } from '../../rows/delivery-rows.ts';
 import { createHealthWriter } from './health.ts';
 import { createPauser } from './pause.ts';
 

@@ -2,11 +2,12 @@
 import { FORCED_DUE_AT } from '../../../model/delivery.ts';
 import { formatId, idBytes, idTime } from '../../../model/id.ts';
 import type { SendAgainRequest, SendAgainResult } from '../../store.ts';
-import { DEAD, PENDING, RETRYING, isUnfinished } from '../codec.ts';
+import { DEAD, PENDING, RETRYING, isUnfinished } from '../../rows/codec.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
-import { SELECT_DELIVERY, SELECT_OPEN, toDelivery, toOpenDeliveryAlone } from './delivery-rows.ts';
-import type { DeliveryRow, OpenRowWithDestination } from './delivery-rows.ts';
+import { toDelivery, toOpenDeliveryAlone } from '../../rows/delivery-rows.ts';
+import { SELECT_DELIVERY, SELECT_OPEN } from './select-delivery.ts';
+import type { DeliveryRow, OpenRowWithDestination } from '../../rows/delivery-rows.ts';
 
 type SendableRow = {
   environment: number;

@@ -4,7 +4,7 @@ import { idBytes } from '../../../model/id.ts';
 import type { DestinationId, SigningKeyId } from '../../../model/id.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
-import { createSigningKeys } from './destination-rows.ts';
+import { createSigningKeys } from './keyed-destinations.ts';
 import { createEnvironmentCounters } from './environments.ts';
 
 type RotateRequest = {

@@ -1,22 +1,14 @@
 // Subscriptions: create (an identical one is found instead), read, list, delete.
-import { formatId, idBytes } from '../../../model/id.ts';
+import { idBytes } from '../../../model/id.ts';
 import type { DestinationId, SubscriptionId } from '../../../model/id.ts';
 import type { Subscription } from '../../../model/subscription.ts';
 import type { Page, PageRequest } from '../../store.ts';
-import { ID_BYTES_MAX } from '../codec.ts';
+import { ID_BYTES_MAX } from '../../rows/codec.ts';
+import { toSubscription, toSubscriptionPage } from '../../rows/subscription-rows.ts';
+import type { SubscriptionRow } from '../../rows/subscription-rows.ts';
 import type { ReadContext, WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { createEnvironmentCounters } from './environments.ts';
-
-export type SubscriptionRow = {
-  id: Uint8Array;
-  environment: number;
-  destination_id: Uint8Array;
-  event_type: string;
-  filter: string | null;
-  created_at: number;
-  deleted_at: number | null;
-};
 
 export const SUBSCRIPTION_COLUMNS = `
   s.id, s.environment, t.id AS destination_id, s.event_type, s.filter, s.created_at, s.deleted_at`;
@@ -67,10 +59,10 @@ export function createSubscriptionReads({ db }: ReadContext) {
     ): Page<Subscription, SubscriptionId> {
       const { environment, destinationId, before, limit } = request;
       const below = before === null ? ID_BYTES_MAX : idBytes(before);
-      if (destinationId === null) return toPage(selectPage.all(environment, below, limit + 1), limit);
+      if (destinationId === null) return toSubscriptionPage(selectPage.all(environment, below, limit + 1), limit);
       const destination = selectDestination.get(idBytes(destinationId), environment);
       if (destination === undefined) return { rows: [], next: null };
-      return toPage(selectPageOfDestination.all(destination.key, below, limit + 1), limit);
+      return toSubscriptionPage(selectPageOfDestination.all(destination.key, below, limit + 1), limit);
     },
   };
 }
@@ -117,20 +109,4 @@ export function createSubscriptionWrites({ db, write, diskReserve, clock }: Writ
       });
     },
   };
-}
-
-export function toSubscription(row: SubscriptionRow): Subscription {
-  return {
-    id: formatId('sub', row.id),
-    environment: row.environment,
-    destinationId: formatId('dst', row.destination_id),
-    eventType: row.event_type,
-    filter: row.filter,
-    createdAt: row.created_at,
-  };
-}
-
-function toPage(rows: SubscriptionRow[], limit: number): Page<Subscription, SubscriptionId> {
-  const shown = rows.slice(0, limit).map(toSubscription);
-  return { rows: shown, next: rows.length > limit ? shown.at(-1)!.id : null };
 }

@@ -1,5 +1,5 @@
-// How values stand in rows: ids as 16-byte BLOBs, names as small integers, response codes as two bytes each.
-// The numbers are on disk: names may be added at the end, never moved.
+// How values stand in rows, of every adapter: ids as 16 bytes, names as small integers, response codes as two bytes
+// each. The numbers are on disk: names may be added at the end, never moved.
 import type { Mode } from '../../model/api-key.ts';
 import type { AttemptTrigger, Outcome } from '../../model/attempt.ts';
 import type { DeadReason, DeliveryOrigin, DeliveryStatus } from '../../model/delivery.ts';

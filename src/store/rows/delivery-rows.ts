@@ -1,8 +1,8 @@
 // Deliveries between rows and values: what lists show is derived here from the row, its destination and its event.
-import { FORCED_DUE_AT } from '../../../model/delivery.ts';
-import type { Delivery, OpenDelivery, OpenStatus } from '../../../model/delivery.ts';
-import { formatId, idTime } from '../../../model/id.ts';
-import type { DestinationId } from '../../../model/id.ts';
+import { FORCED_DUE_AT } from '../../model/delivery.ts';
+import type { Delivery, OpenDelivery, OpenStatus } from '../../model/delivery.ts';
+import { formatId, idTime } from '../../model/id.ts';
+import type { DestinationId } from '../../model/id.ts';
 import {
   DEAD,
   deadReasonCode,
@@ -11,7 +11,7 @@ import {
   isUnfinished,
   nameOrNull,
   originCode,
-} from '../codec.ts';
+} from './codec.ts';
 
 // ── As operators see a delivery ──────────────────────────────────────────────────────────────────────────
 
@@ -33,16 +33,6 @@ export type DeliveryRow = {
   deleted_at: number | null;
   held_until: number | null;
 };
-
-export const SELECT_DELIVERY = `
-  SELECT d.id, d.event_id, e.type AS event_type, t.id AS destination_id, d.subscription_id, d.status, d.dead_reason,
-         d.origin, d.attempt_count, d.response_codes, d.due_at, d.updated_at, d.completed_at,
-         t.status AS is_paused, t.deleted_at, h.held_until
-  FROM deliveries d
-  JOIN destinations t ON t.key = d.destination
-  JOIN events e ON e.environment = d.environment AND e.id = d.event_id
-  LEFT JOIN destination_health h ON h.destination = d.destination
-  WHERE d.id = ? AND d.environment = ?`;
 
 /** Unfinished in its row, but its destination is gone: it reads as dead from that moment on. */
 export function isEndedByDeletion(row: { status: number; deleted_at: number | null }): boolean {
@@ -111,15 +101,6 @@ export type OpenRow = {
   attempt_count: number;
 };
 
-export const OPEN_COLUMNS = `
-  d.id, d.environment, d.event_id, d.rev, d.status, d.due_at, d.scheduled_at, d.fallback_status,
-  d.schedule_position, d.attempt_count`;
-
-export const SELECT_OPEN = `
-  SELECT ${OPEN_COLUMNS}, t.id AS destination_id
-  FROM deliveries d JOIN destinations t ON t.key = d.destination
-  WHERE d.id = ?`;
-
 export type OpenRowWithDestination = OpenRow & { destination_id: Uint8Array };
 
 export function toOpenDelivery(row: OpenRow, destinationId: DestinationId): OpenDelivery {
@@ -138,7 +119,6 @@ export function toOpenDelivery(row: OpenRow, destinationId: DestinationId): Open
   };
 }
 
-/** A row of SELECT_OPEN. */
 export function toOpenDeliveryAlone(row: OpenRowWithDestination): OpenDelivery {
   return toOpenDelivery(row, formatId('dst', row.destination_id));
 }

@@ -1,0 +1,90 @@
+// How many unfinished deliveries each destination has, in this process's memory: counted once at open, then moved by
+// every transaction of ours. A counter in the database would be a row that every transaction waits for.
+//
+// Several nodes would each see only their own changes since they counted; whoever adds them counts again now and then
+// (loadBacklog). The limit is a fuse against one customer's silence filling the disk: it need not be exact by then.
+import { formatId } from '../../model/id.ts';
+import type { DestinationId } from '../../model/id.ts';
+import { statementOfEveryShard } from './statement.ts';
+import type { Tx } from './transaction.ts';
+
+export interface Backlog {
+  /** With what transactions under way have taken. */
+  countOf(destination: DestinationId): number;
+  /** One transaction's changes. What it adds counts at once, so that two at a time share the room there is. */
+  begin(): BacklogChange;
+  /** A deleted destination's unfinished deliveries have ended, in whatever form: they count no more. */
+  drop(destination: DestinationId): void;
+  countByEnvironment(): { environment: number; count: number }[];
+}
+
+export interface BacklogChange {
+  add(destination: DestinationId, environment: number, change: number): void;
+  settle(isCommitted: boolean): void;
+}
+
+type Entry = { environment: number; count: number };
+
+// From an index alone: ten million unfinished deliveries take a few seconds.
+const COUNT = statementOfEveryShard<{ destination_id: Uint8Array; environment: number; count: number }>(
+  'backlog_count',
+  `SELECT d.destination_id, t.environment, d.count
+   FROM (SELECT shard, destination_id, count(*) AS count FROM open_deliveries GROUP BY shard, destination_id) AS d
+   JOIN destinations t ON t.id = d.destination_id
+   WHERE t.deleted_at IS NULL`,
+);
+
+/** Counts what is there. */
+export async function loadBacklog(tx: Tx): Promise<Backlog> {
+  const backlog = createBacklog();
+  const change = backlog.begin();
+  for (const { destination_id: id, environment, count } of await tx.run(COUNT)) {
+    change.add(formatId('dst', id), environment, count);
+  }
+  return backlog;
+}
+
+function createBacklog(): Backlog {
+  const entries = new Map<DestinationId, Entry>();
+  // Ids are never used twice, so what comes late for a dropped one can be told apart for ever.
+  const dropped = new Set<DestinationId>();
+
+  const move = (destination: DestinationId, environment: number, change: number): void => {
+    if (dropped.has(destination)) return;
+    const entry = entries.get(destination) ?? { environment, count: 0 };
+    entry.count += change;
+    if (entry.count <= 0) entries.delete(destination);
+    else entries.set(destination, entry);
+  };
+
+  const begin = (): BacklogChange => {
+    const taken: [DestinationId, number, number][] = [];
+    const given: [DestinationId, number, number][] = [];
+    return {
+      add(destination, environment, change) {
+        if (change > 0) move(destination, environment, change);
+        (change > 0 ? taken : given).push([destination, environment, change]);
+      },
+      settle(isCommitted) {
+        if (isCommitted) for (const one of given) move(...one);
+        else for (const [destination, environment, change] of taken) move(destination, environment, -change);
+      },
+    };
+  };
+
+  return {
+    countOf: (destination) => entries.get(destination)?.count ?? 0,
+    begin,
+    drop(destination) {
+      entries.delete(destination);
+      dropped.add(destination);
+    },
+    countByEnvironment() {
+      const counts = new Map<number, number>();
+      for (const { environment, count } of entries.values()) {
+        counts.set(environment, (counts.get(environment) ?? 0) + count);
+      }
+      return [...counts].map(([environment, count]) => ({ environment, count }));
+    },
+  };
+}

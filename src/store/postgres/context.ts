@@ -1,0 +1,51 @@
+// What every query file is given.
+import type { Clock } from '../../runtime/clock.ts';
+import type { Sealer } from '../../runtime/sealer.ts';
+import type { Backlog, BacklogChange } from './backlog.ts';
+import type { Horizons } from './horizons.ts';
+import type { Partitions } from './partitions.ts';
+import type { Transactions, Tx } from './transaction.ts';
+
+export type ReadContext = {
+  sealer: Sealer;
+  horizons: Horizons;
+  read: Transactions['read'];
+};
+
+export type ConfigurationContext = ReadContext & {
+  clock: Clock;
+  write: Transactions['write'];
+};
+
+export type WriteContext = ConfigurationContext & {
+  /** Connections that only accept, and only record, so that neither waits for the other or for anything else. */
+  accepting: Transactions;
+  recording: Transactions;
+  partitions: Partitions;
+  isDistributed: boolean;
+  backlog: Backlog;
+  /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
+  backlogMax: number;
+};
+
+/** A transaction whose changes of the backlog count when it is committed. */
+export async function writeCounted<Result>(
+  backlog: Backlog,
+  write: Transactions['write'],
+  work: (tx: Tx, change: BacklogChange) => Promise<Result>,
+): Promise<Result> {
+  let change = backlog.begin();
+  let isCommitted = false;
+  try {
+    const result = await write((tx) => {
+      // An earlier try came to nothing.
+      change.settle(false);
+      change = backlog.begin();
+      return work(tx, change);
+    });
+    isCommitted = true;
+    return result;
+  } finally {
+    change.settle(isCommitted);
+  }
+}

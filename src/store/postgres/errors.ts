@@ -1,0 +1,94 @@
+// PostgreSQL's errors as errors of the store, told apart by SQLSTATE or Node's code, never by text.
+import { StoreError } from '../store.ts';
+import type { StoreErrorCode } from '../store.ts';
+
+/** Five characters; null: the error did not come from the server. */
+export function sqlState(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
+  return 'severity' in error && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
+}
+
+/** What was read is not there any more: another transaction came between. */
+export class Overtaken extends Error {}
+
+/** Another transaction was in the way; the same work may be tried again at once. */
+export function isConflict(error: unknown): boolean {
+  if (error instanceof Overtaken) return true;
+  const state = sqlState(error);
+  return state === '40001' || state === '40P01';
+}
+
+/** What was given cannot be stored: alone it fails again, but what was stored beside it need not. */
+export function isDataError(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== null && (state.startsWith('22') || state.startsWith('23') || state === '54000');
+}
+
+/** A row's partition is not there: check_violation without the name of a constraint. */
+export function isPartitionMissing(error: unknown): boolean {
+  return sqlState(error) === '23514' && (error as { constraint?: string }).constraint === undefined;
+}
+
+/** A lock was not to be had within `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03';
+}
+
+// 57P01-57P03: the server stops, has crashed, is starting. 25006: a standby, until the connection finds the primary.
+const AWAY = /^(08|57P0[1-5]|25006|53300|53400)/;
+const SEVERE = new Set(['FATAL', 'PANIC']);
+
+/**
+ * The connection is gone, or was never there. What was sent on it may or may not have been done; nothing more will be.
+ */
+export function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof StoreError) return false;
+  const state = sqlState(error);
+  if (state === null) return !(error instanceof TypeError || error instanceof RangeError || isOurs(error));
+  return AWAY.test(state) || SEVERE.has((error as { severity?: string }).severity ?? '');
+}
+
+// pg rejects with bare Errors when a connection ends, Node with errors of the network that have a code. Errors that
+// our own statements' functions throw are not made by either.
+function isOurs(error: Error): boolean {
+  return !('code' in error) && !CONNECTION_TEXT.some((text) => error.message.startsWith(text));
+}
+
+// The one place where messages count: pg gives these errors neither a class nor a code.
+const CONNECTION_TEXT = [
+  'Connection terminated',
+  'Client has encountered a connection error',
+  'Client was closed',
+  'timeout exceeded when trying to connect',
+  'timeout expired',
+  'Query read timeout',
+  'The server does not support SSL connections',
+];
+
+const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
+  [/^53100/, 'disk_full', 'the database server’s disk is full: free some space there; writing resumes by itself'],
+  [/^XX00[12]/, 'corrupt', 'the database is damaged: stop the service, keep a copy, restore the last backup'],
+  [
+    /^(28|3D000|3F000|42501)/,
+    'unwritable',
+    'the database refuses us: check user, password, database name and rights in DATABASE_URL',
+  ],
+  [
+    /^(53|55P03|57014|57P|58|25006|25P0[23]|08|40|XX000)/,
+    'unavailable',
+    'the database cannot be used just now; the log has the cause',
+  ],
+];
+
+/** What the caller of a store method gets. Errors that are not the database's pass unchanged. */
+export function toStoreError(error: unknown): unknown {
+  if (error instanceof StoreError) return error;
+  const state = sqlState(error);
+  if (state === null) return isConnectionLoss(error) ? unavailable(error) : error;
+  const found = CODES.find(([pattern]) => pattern.test(state));
+  return found === undefined ? error : new StoreError(found[1], found[2], { cause: error });
+}
+
+export function unavailable(cause: unknown): StoreError {
+  return new StoreError('unavailable', 'the database cannot be reached; the log has the cause', { cause });
+}

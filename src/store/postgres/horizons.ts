@@ -1,0 +1,42 @@
+// How far retention has come. What is older is gone for every reader from the moment its transaction commits, though
+// the rows themselves may wait until their whole partition can be dropped. Horizons only move forward.
+import { idTime } from '../../model/id.ts';
+import { statement } from './statement.ts';
+import type { Tx } from './transaction.ts';
+
+export type HorizonName = 'bodies' | 'rows';
+
+export interface Horizons {
+  /** Events made before this (Unix ms) have no body any more, or no rows. */
+  before(name: HorizonName): number;
+  /** Whether an event of this id, and so all that hangs on it, is past the horizon. */
+  hides(name: HorizonName, eventId: string): boolean;
+  /** Other nodes move them too. */
+  refresh(tx: Tx): Promise<void>;
+  /** In the store; to be followed by `note` once committed. */
+  raise(tx: Tx, name: HorizonName, before: number): Promise<unknown>;
+  note(name: HorizonName, before: number): void;
+}
+
+const SELECT = statement<{ name: HorizonName; before: number }>('horizons_select', 'SELECT name, before FROM horizons');
+
+const RAISE = statement<never>(
+  'horizons_raise',
+  'UPDATE horizons SET before = $2::int8 WHERE name = $1 AND before < $2::int8',
+);
+
+export function createHorizons(): Horizons {
+  const times: Record<HorizonName, number> = { bodies: 0, rows: 0 };
+  const note = (name: HorizonName, before: number): void => {
+    times[name] = Math.max(times[name], before);
+  };
+  return {
+    before: (name) => times[name],
+    hides: (name, eventId) => idTime(eventId) < times[name],
+    async refresh(tx) {
+      for (const { name, before } of await tx.run(SELECT)) note(name, before);
+    },
+    raise: (tx, name, before) => tx.change(RAISE, [name, before]),
+    note,
+  };
+}

@@ -1,0 +1,59 @@
+// The store's methods over their transactions.
+import type { Store } from '../store.ts';
+import type { ConfigurationContext, ReadContext, WriteContext } from './context.ts';
+import { createAcceptWrites } from './queries/accept.ts';
+import { createApiKeyReads, createApiKeyWrites } from './queries/api-keys.ts';
+import { createChangeReads } from './queries/changes.ts';
+import { createDestinationReads, createDestinationWrites } from './queries/destinations.ts';
+import { createEndDeleted } from './queries/end-deleted.ts';
+import { createEnvironmentReads } from './queries/environments.ts';
+import { createErase } from './queries/erase.ts';
+import { createEventReads } from './queries/events.ts';
+import { createFindWorkReads } from './queries/find-work.ts';
+import { createHealthReads } from './queries/health.ts';
+import { createDeliveryLists } from './queries/list-deliveries.ts';
+import { createPrune } from './queries/prune.ts';
+import { createDeliveryReads } from './queries/read-delivery.ts';
+import { createRecordWrites } from './queries/recording.ts';
+import { createReplayWrites } from './queries/replay.ts';
+import { createSendAgainWrites } from './queries/send-again.ts';
+import { createSigningKeyWrites } from './queries/signing-keys.ts';
+import { createStats } from './queries/stats.ts';
+import { createSubscriptionReads, createSubscriptionWrites } from './queries/subscriptions.ts';
+
+export function createReadMethods(context: ReadContext) {
+  return {
+    ...createEnvironmentReads(context),
+    ...createChangeReads(context),
+    ...createApiKeyReads(context),
+    ...createDestinationReads(context),
+    ...createSubscriptionReads(context),
+    ...createEventReads(context),
+    ...createFindWorkReads(context),
+    ...createHealthReads(context),
+    ...createDeliveryLists(context),
+    ...createDeliveryReads(context),
+  };
+}
+
+/** What commands use beside a running server: nothing here touches deliveries, which the server counts in memory. */
+export function createToolMethods(context: ConfigurationContext) {
+  return { ...createReadMethods(context), ...createApiKeyWrites(context) };
+}
+
+export function createMethods(context: WriteContext): Omit<Store, 'close' | 'lanes'> {
+  return {
+    ...createToolMethods(context),
+    ...createDestinationWrites(context),
+    ...createSigningKeyWrites(context),
+    ...createSubscriptionWrites(context),
+    ...createAcceptWrites(context),
+    ...createReplayWrites(context),
+    ...createRecordWrites(context),
+    ...createSendAgainWrites(context),
+    ...createErase(context),
+    ...createPrune(context),
+    ...createEndDeleted(context),
+    ...createStats(context),
+  };
+}

@@ -1,0 +1,171 @@
+// The store on PostgreSQL: opens its pools, brings the schema up, and hands out the methods.
+import type { Pool } from 'pg';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { createSealer } from '../../runtime/sealer.ts';
+import { StoreError } from '../store.ts';
+import type { Store } from '../store.ts';
+import { loadBacklog } from './backlog.ts';
+import { openPool, withConnection } from './connections.ts';
+import type { ConnectionOptions } from './connections.ts';
+import { isConnectionLoss, toStoreError } from './errors.ts';
+import { createHorizons } from './horizons.ts';
+import { createMethods, createToolMethods } from './methods.ts';
+import { migrate } from './migrate.ts';
+import type { Layout } from './migrate.ts';
+import { noPartitions, openPartitions } from './partitions.ts';
+import { createTransactions } from './transaction.ts';
+
+export type PostgresStoreOptions = {
+  url: string;
+  masterKey: Uint8Array;
+  clock: Clock;
+  random: Random;
+  /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */
+  maxBacklogPerDestination?: number;
+  /** A new database is laid out as on Citus: no partitions, and each statement that writes names one shard. */
+  portable?: boolean;
+  /** A connection that nobody was using broke. The next one who needs it gets a new one. */
+  onConnectionError?: (error: Error) => void;
+  /** For tests: awaited before every statement of a transaction, by its name, and before COMMIT. */
+  beforeStatement?: (name: string) => Promise<void>;
+};
+
+export const BACKLOG_MAX_DEFAULT = 10_000_000;
+
+/** Connections for each kind of work. While one accept waits for its fsync the next one's statements run. */
+export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1 } as const;
+
+const VERSION_MIN = 15;
+/** One connection for each shard of a batch would be more than helps (Citus only). */
+const CITUS_SETTINGS = ['citus.max_adaptive_executor_pool_size = 1'];
+
+/** Throws StoreError `unavailable`, `unwritable`, `newer_schema`, `corrupt` or `wrong_master_key`. */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const pools = await openPools(options);
+  try {
+    return { ...createFacade(createMethods(await createContext(options, pools)), pools), lanes: LANES };
+  } catch (error) {
+    await pools.close();
+    throw toStoreError(error);
+  }
+}
+
+export type PostgresTool = ReturnType<typeof createToolMethods> & Pick<Store, 'close'>;
+
+/** For commands beside a running server. On an empty database the schema is made, as the server's first start would. */
+export async function openPostgresTool(options: PostgresStoreOptions): Promise<PostgresTool> {
+  const pools = await openPools(options);
+  const { clock, random, masterKey } = options;
+  const { read, write } = transactionsOf(options, pools)(pools.other);
+  const context = { clock, read, write, sealer: createSealer(masterKey, random), horizons: createHorizons() };
+  await read((tx) => context.horizons.refresh(tx));
+  return createFacade(createToolMethods(context), pools);
+}
+
+type Pools = Record<keyof typeof LANES, Pool> & { layout: Layout; close: () => Promise<void> };
+
+async function openPools(options: PostgresStoreOptions): Promise<Pools> {
+  const { url, onConnectionError: onError = () => {} } = options;
+  const first = openPool({ url, settings: [], onError }, 1);
+  try {
+    const { layout, settings } = await prepare(first, options);
+    const connection: ConnectionOptions = { url, settings, onError };
+    const opened = Object.entries(LANES).map(([name, max]) => [name, openPool(connection, max)] as const);
+    const close = async (): Promise<void> => {
+      await Promise.all(opened.map(([, pool]) => pool.end()));
+    };
+    return { ...Object.fromEntries(opened), layout, close } as Pools;
+  } catch (error) {
+    throw openingError(error);
+  } finally {
+    await first.end();
+  }
+}
+
+async function prepare(pool: Pool, options: PostgresStoreOptions): Promise<{ layout: Layout; settings: string[] }> {
+  const { portable = false, masterKey, random } = options;
+  return withConnection(pool, async (client) => {
+    const { rows } = await client.query<{ version: number; has_citus: boolean }>(
+      `SELECT current_setting('server_version_num')::int4 / 10000 AS version,
+              EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS has_citus`,
+    );
+    const { version, has_citus: hasCitus } = rows[0]!;
+    if (version < VERSION_MIN) {
+      throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
+    }
+    const layout = await migrate(client, { portable, sealer: createSealer(masterKey, random) });
+    return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
+  });
+}
+
+function transactionsOf({ clock, random, beforeStatement }: PostgresStoreOptions, { layout }: Pools) {
+  const isDistributed = layout === 'distributed';
+  return (pool: Pool) => createTransactions({ pool, clock, random, isDistributed, beforeStatement });
+}
+
+async function createContext(options: PostgresStoreOptions, pools: Pools) {
+  const { clock, random, masterKey, maxBacklogPerDestination = BACKLOG_MAX_DEFAULT } = options;
+  const isDistributed = pools.layout === 'distributed';
+  const transactions = transactionsOf(options, pools);
+  const { read, write } = transactions(pools.other);
+  const horizons = createHorizons();
+  const partitions = isDistributed ? noPartitions : await openPartitions(pools.upkeep);
+  await partitions.makeAhead(clock.now());
+  const backlog = await read(async (tx) => {
+    await horizons.refresh(tx);
+    return loadBacklog(tx);
+  });
+  return {
+    clock,
+    sealer: createSealer(masterKey, random),
+    read,
+    write,
+    accepting: transactions(pools.accepting),
+    recording: transactions(pools.recording),
+    horizons,
+    partitions,
+    isDistributed,
+    backlog,
+    backlogMax: maxBacklogPerDestination,
+  };
+}
+
+function openingError(error: unknown): unknown {
+  const mapped = toStoreError(error);
+  if (!isConnectionLoss(error) || !(mapped instanceof StoreError) || mapped.code !== 'unavailable') return mapped;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StoreError('unavailable', `the database of DATABASE_URL cannot be reached: ${reason}`, { cause: error });
+}
+
+/** Counts what is under way, so that closing can wait for it. */
+function createFacade<Methods extends object>(methods: Methods, pools: Pools): Methods & Pick<Store, 'close'> {
+  const underWay = new Set<Promise<unknown>>();
+  let closed: Promise<void> | null = null;
+  const guarded = Object.entries(methods).map(([name, method]: [string, (...parameters: unknown[]) => unknown]) => [
+    name,
+    async (...parameters: unknown[]): Promise<unknown> => {
+      if (closed !== null) throw new StoreError('unavailable', 'the store is closed');
+      const running = (async () => method(...parameters))();
+      underWay.add(running);
+      try {
+        return await running;
+      } catch (error) {
+        throw toStoreError(error);
+      } finally {
+        underWay.delete(running);
+      }
+    },
+  ]);
+  const close = async (): Promise<void> => {
+    await Promise.allSettled(underWay);
+    await pools.close();
+  };
+  return {
+    ...(Object.fromEntries(guarded) as Methods),
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}

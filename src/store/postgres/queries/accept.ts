@@ -1,0 +1,99 @@
+// Accepting: the version of the configuration, the idempotency keys, then events, bodies and deliveries.
+//
+// Why a plain read of the version is enough, at READ COMMITTED: a change of the configuration raises the version in its
+// own transaction and is answered (201, 204) after its commit. If our read sees the older version, that commit had not
+// happened yet, so neither had the answer; but our events' requests had come before the read. So their POSTs began
+// before the answer, and the change need not count for them, whichever of the two commits first. If our read sees the
+// newer version, an event matched against the older one is stale, and matched again. No row is locked for this: a
+// lock on the environment would make all accepts of the cluster wait for one another.
+import type { AcceptResult, NewEvent } from '../../store.ts';
+import { bisect, withPartitions } from '../bisect.ts';
+import type { BacklogChange } from '../backlog.ts';
+import type { WriteContext } from '../context.ts';
+import { writeCounted } from '../context.ts';
+import { toStoreError } from '../errors.ts';
+import { batchStatement } from '../statement.ts';
+import type { Tx } from '../transaction.ts';
+import { keyOf, timesOf } from './delivery-tables.ts';
+import { readConfigVersion } from './environments.ts';
+import { claimKeys } from './idempotency.ts';
+import { insertDeliveries } from './insert-deliveries.ts';
+
+const INSERT_EVENTS = batchStatement<never>(
+  'events_insert',
+  { id: 'uuid', environment: 'int4', type: 'text', idempotency_key: 'text', occurred_at: 'int8' },
+  ({ rows, shard }) => `
+    INSERT INTO events (shard, id, environment, type, idempotency_key, occurred_at)
+    SELECT ${shard}, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at FROM ${rows}`,
+);
+
+const INSERT_BODIES = batchStatement<never>(
+  'event_bodies_insert',
+  { event_id: 'uuid', body: 'bytea' },
+  ({ rows, shard }) => `
+    INSERT INTO event_bodies (shard, event_id, body) SELECT ${shard}, r.event_id, r.body FROM ${rows}`,
+);
+
+export function createAcceptWrites(context: WriteContext) {
+  const { accepting, backlog, partitions } = context;
+
+  const acceptAll = (events: readonly NewEvent[]): Promise<AcceptResult[]> =>
+    withPartitions(partitions, timesOf(events.flatMap(idsOf)), () =>
+      writeCounted(backlog, accepting.write, (tx, change) => acceptTogether(tx, context, change, events)),
+    );
+
+  return {
+    acceptEvents(events: NewEvent[]): Promise<AcceptResult[]> {
+      if (events.length === 0) return Promise.resolve([]);
+      return bisect(events, acceptAll, (_event, error) => ({ result: 'failed', error: toStoreError(error) }));
+    },
+  };
+}
+
+async function acceptTogether(
+  tx: Tx,
+  context: WriteContext,
+  change: BacklogChange,
+  events: readonly NewEvent[],
+): Promise<AcceptResult[]> {
+  const versions = await readVersions(tx, events);
+  const fresh = events.filter((event) => event.configVersion >= versions.get(event.environment)!);
+  const duplicates = await claimKeys(tx, fresh);
+  const accepted = fresh.filter(({ id }) => !duplicates.has(id));
+  insertEvents(tx, accepted);
+  const born = accepted.map(({ environment, id, deliveries }) => {
+    return { environment, eventId: id, origin: 'event' as const, deliveries };
+  });
+  const backlogFull = insertDeliveries(tx, context, change, born);
+  const results = new Map<NewEvent, AcceptResult>(
+    accepted.map((event, i) => [event, { result: 'accepted', backlogFull: backlogFull[i]! }]),
+  );
+  return events.map((event) => results.get(event) ?? duplicates.get(event.id) ?? { result: 'stale' });
+}
+
+async function readVersions(tx: Tx, events: readonly NewEvent[]): Promise<Map<number, number>> {
+  const environments = [...new Set(events.map((event) => event.environment))];
+  const versions = environments.map(async (id) => [id, await readConfigVersion(tx, id)] as const);
+  return new Map(await Promise.all(versions));
+}
+
+function insertEvents(tx: Tx, events: readonly NewEvent[]): void {
+  void tx.batch(
+    INSERT_EVENTS,
+    events.map((event) => [
+      ...keyOf(event.id),
+      event.environment,
+      event.type,
+      event.idempotencyKey,
+      Math.round(event.occurredAt),
+    ]),
+  );
+  void tx.batch(
+    INSERT_BODIES,
+    events.map((event) => [...keyOf(event.id), event.body]),
+  );
+}
+
+function idsOf(event: NewEvent): string[] {
+  return [event.id, ...event.deliveries.map((delivery) => delivery.id)];
+}

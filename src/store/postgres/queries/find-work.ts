@@ -1,0 +1,129 @@
+// Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send. Each
+// statement asks about one shard, and they go out together: that works alike on one machine and on many.
+import { SHARD_COUNT, formatId, idBytes, idShard } from '../../../model/id.ts';
+import type { EventId } from '../../../model/id.ts';
+import { toOpenDelivery } from '../../rows/delivery-rows.ts';
+import type { OpenRow } from '../../rows/delivery-rows.ts';
+import type { EventPayload, Refill, RefillRequest, SweepPage } from '../../store.ts';
+import type { ReadContext } from '../context.ts';
+import { statement } from '../statement.ts';
+import type { Tx } from '../transaction.ts';
+import { encodeArray } from '../values.ts';
+import { keyOf } from './delivery-tables.ts';
+import { SELECT_BODIES, SELECT_EVENTS } from './event-rows.ts';
+import { hex } from './select-delivery.ts';
+
+// One seek for each destination: its earliest unfinished delivery, whatever lies behind that.
+const SELECT_NEXT_DESTINATIONS = statement<{ destination_id: Uint8Array; due_at: number; deleted_at: number | null }>(
+  'sweep_shard',
+  `WITH RECURSIVE next AS (
+     (SELECT 1 AS nth, destination_id, due_at FROM open_deliveries
+      WHERE shard = $1::int2 AND destination_id > $2 ORDER BY destination_id, due_at LIMIT 1)
+     UNION ALL
+     SELECT next.nth + 1, found.destination_id, found.due_at FROM next, LATERAL
+       (SELECT destination_id, due_at FROM open_deliveries
+        WHERE shard = $1::int2 AND destination_id > next.destination_id ORDER BY destination_id, due_at LIMIT 1) found
+     WHERE next.nth < $3::int4
+   )
+   SELECT next.destination_id, next.due_at, t.deleted_at
+   FROM next LEFT JOIN destinations t ON t.id = next.destination_id
+   ORDER BY next.nth`,
+);
+
+const SELECT_IN_ORDER = statement<OpenRow>(
+  'refill_destination',
+  `SELECT id, environment, event_id, rev, status, due_at, scheduled_at, fallback_status, schedule_position,
+          attempt_count
+   FROM open_deliveries
+   WHERE shard = $1::int2 AND destination_id = $2 AND id <> ALL ($3::uuid[])
+     AND EXISTS (SELECT 1 FROM destinations t WHERE t.id = $2 AND t.deleted_at IS NULL)
+   ORDER BY due_at, id LIMIT $4::int4`,
+);
+
+/** How many shards are asked at once. */
+const SHARDS_TOGETHER = 32;
+const BEFORE_ALL = new Uint8Array(16);
+
+type Found = SweepPage['destinations'][number] & { position: string };
+
+export function createFindWorkReads({ read, horizons }: ReadContext) {
+  return {
+    sweep: ({ after, limit }: { after: string | null; limit: number }): Promise<SweepPage> =>
+      read(async (tx) => {
+        const found: Found[] = [];
+        let { shard, destination } = parsePosition(after);
+        while (shard < SHARD_COUNT && found.length < limit) {
+          const shards = Array.from({ length: Math.min(SHARDS_TOGETHER, SHARD_COUNT - shard) }, (_, i) => shard + i);
+          const first = destination;
+          const pages = shards.map((one, i) => sweepShard(tx, one, { after: i === 0 ? first : BEFORE_ALL, limit }));
+          const swept = (await Promise.all(pages)).flat();
+          found.push(...swept.filter((one) => one !== null));
+          // A shard with as many as were asked for may have more; where all of those are deleted ones, go on behind.
+          ({ shard, destination } = { shard: shard + shards.length, destination: BEFORE_ALL });
+        }
+        return toSweepPage(found, limit, shard >= SHARD_COUNT);
+      }),
+
+    refill: (requests: RefillRequest[]): Promise<Refill[]> =>
+      read((tx) => Promise.all(requests.map((request) => refillOne(tx, request)))),
+
+    readPayloads(eventIds: EventId[]): Promise<EventPayload[]> {
+      const ids = eventIds.filter((id) => !horizons.hides('bodies', id));
+      return read(async (tx) => {
+        const keys = [...new Set(ids)].map(keyOf);
+        const [events, bodies] = await Promise.all([tx.batch(SELECT_EVENTS, keys), tx.batch(SELECT_BODIES, keys)]);
+        const bodyOf = new Map(bodies.map((row) => [hex(row.event_id), row.body]));
+        return events.flatMap(({ id, type, occurred_at: occurredAt }) => {
+          const body = bodyOf.get(hex(id));
+          return body === undefined ? [] : [{ id: formatId('evt', id), type, occurredAt, body }];
+        });
+      });
+    },
+  };
+}
+
+/** All of a shard from there on, up to the limit of those that are not deleted. */
+async function sweepShard(tx: Tx, shard: number, { after, limit }: { after: Uint8Array; limit: number }) {
+  const found: Found[] = [];
+  for (let last = after; found.length < limit;) {
+    const rows = await tx.run(SELECT_NEXT_DESTINATIONS, [shard, last, limit]);
+    for (const row of rows.filter(({ deleted_at: deletedAt }) => deletedAt === null)) {
+      const destinationId = formatId('dst', row.destination_id);
+      found.push({ destinationId, dueAt: row.due_at, position: `${shard}:${hex(row.destination_id)}` });
+    }
+    if (rows.length < limit) return found;
+    last = rows.at(-1)!.destination_id;
+  }
+  return found;
+}
+
+function toSweepPage(found: Found[], limit: number, isEnd: boolean): SweepPage {
+  const shown = found.slice(0, limit);
+  const hasMore = found.length > limit || !isEnd || found.length === limit;
+  return {
+    destinations: shown.map(({ destinationId, dueAt }) => ({ destinationId, dueAt })),
+    next: hasMore && shown.length > 0 ? shown.at(-1)!.position : null,
+  };
+}
+
+function parsePosition(after: string | null): { shard: number; destination: Uint8Array } {
+  if (after === null) return { shard: 0, destination: BEFORE_ALL };
+  const [shard, destination] = after.split(':') as [string, string];
+  return { shard: Number(shard), destination: new Uint8Array(Buffer.from(destination, 'hex')) };
+}
+
+async function refillOne(tx: Tx, request: RefillRequest): Promise<Refill> {
+  const { destinationId, dueBy, limit, exclude } = request;
+  const known = encodeArray(
+    'uuid',
+    exclude.map((id) => idBytes(id)),
+  );
+  const rows = await tx.run(SELECT_IN_ORDER, [idShard(destinationId), idBytes(destinationId), known, limit + 1]);
+  const isDue = rows.map((row) => row.due_at <= dueBy);
+  const end = Math.min(limit, isDue.includes(false) ? isDue.indexOf(false) : rows.length);
+  return {
+    destinationId,
+    deliveries: rows.slice(0, end).map((row) => toOpenDelivery(row, destinationId)),
+    nextDueAt: rows[end]?.due_at ?? null,
+  };
+}

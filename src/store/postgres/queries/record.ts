@@ -1,0 +1,143 @@
+// Recording results: the delivery moves on if nobody else moved it meanwhile, and its history grows by one attempt.
+import type { DestinationHealth, PausedReason } from '../../../model/destination.ts';
+import { formatId } from '../../../model/id.ts';
+import type { DestinationId } from '../../../model/id.ts';
+import type { Decision, RecordOutcome, ResultToRecord } from '../../store.ts';
+import { DEAD, deadReasonCode, deliveryStatusCode, encodeResponseCode, numberOrNull } from '../../rows/codec.ts';
+import { isUnfinished } from '../../rows/codec.ts';
+import type { BacklogChange } from '../backlog.ts';
+import type { WriteContext } from '../context.ts';
+import type { Tx } from '../transaction.ts';
+import { insertAttempts } from './attempts.ts';
+import type { NumberedAttempt } from './attempts.ts';
+import { appendCode, countOut, ended, insertDone, keyOf } from './delivery-tables.ts';
+import { FINISH, MOVE_ON, growHistories, readStates } from './record-rows.ts';
+import type { Moved } from './record-rows.ts';
+import { writeHealth } from './health.ts';
+import { pauseDestinations } from './pause.ts';
+
+export type RecordRequest = {
+  results: readonly ResultToRecord[];
+  health: readonly DestinationHealth[];
+  now: number;
+};
+export type Recorded = { outcomes: RecordOutcome[]; paused: DestinationId[] };
+
+type Decided = ResultToRecord & { decision: Decision };
+
+export async function recordTogether(
+  tx: Tx,
+  { horizons }: Pick<WriteContext, 'horizons'>,
+  change: BacklogChange,
+  { results, health, now }: RecordRequest,
+): Promise<Recorded> {
+  const outcomes = new Map<ResultToRecord, RecordOutcome>();
+  const pauses = new Map<DestinationId, PausedReason>();
+  for (const round of inRounds(results)) {
+    const moved = await moveAll(tx, round, { change, now });
+    const attempts = round.flatMap((result): NumberedAttempt[] => {
+      const row = moved.get(result.id);
+      if (row === undefined) return [];
+      const { decision, attempt } = result;
+      if (decision?.pauseDestination) pauses.set(formatId('dst', row.destination_id), decision.pauseDestination);
+      outcomes.set(result, { result: 'recorded' });
+      return [{ ...attempt, shard: row.shard, deliveryId: row.id, n: row.attempt_count }];
+    });
+    insertAttempts(tx, attempts);
+    const lost = round.filter((result) => !moved.has(result.id));
+    for (const [result, current] of await readStates(tx, horizons, lost)) {
+      outcomes.set(result, { result: 'conflict', current });
+    }
+  }
+  void writeHealth(tx, health, now);
+  const paused = await pauseDestinations(tx, pauses, now);
+  return { outcomes: results.map((result) => outcomes.get(result)!), paused };
+}
+
+/** Each delivery once a round: a second result of one finds what the first has left. */
+function inRounds(results: readonly ResultToRecord[]): ResultToRecord[][] {
+  const rounds: ResultToRecord[][] = [];
+  const seen = new Map<string, number>();
+  for (const result of results) {
+    const round = seen.get(result.id) ?? 0;
+    seen.set(result.id, round + 1);
+    (rounds[round] ??= []).push(result);
+  }
+  return rounds;
+}
+
+/** Those that were as their results expected, by id, with the number of attempts that they have now. */
+async function moveAll(
+  tx: Tx,
+  results: readonly ResultToRecord[],
+  options: { change: BacklogChange; now: number },
+): Promise<Map<string, Moved>> {
+  const decided = results.filter((result): result is Decided => result.decision !== null);
+  const [finished, moved, grown] = await Promise.all([
+    finish(tx, decided.filter(isEnd), options),
+    moveOn(
+      tx,
+      decided.filter((result) => !isEnd(result)),
+      options.now,
+    ),
+    growHistories(
+      tx,
+      results.filter((result) => result.decision === null),
+      options.now,
+    ),
+  ]);
+  return new Map([...finished, ...moved, ...grown].map((row) => [formatId('dlv', row.id), row]));
+}
+
+function isEnd({ decision }: Decided): boolean {
+  return !isUnfinished(deliveryStatusCode.numberOf(decision.status));
+}
+
+/** Out of the one table and into the other. */
+async function finish(
+  tx: Tx,
+  results: readonly Decided[],
+  { change, now }: { change: BacklogChange; now: number },
+): Promise<Moved[]> {
+  const rows = await tx.batch(
+    FINISH,
+    results.map(({ id, rev }) => [...keyOf(id), rev]),
+  );
+  const byId = new Map(results.map((result) => [result.id as string, result]));
+  const done = rows.map((row) => {
+    const { decision, attempt } = byId.get(formatId('dlv', row.id))!;
+    const status = deliveryStatusCode.numberOf(decision.status);
+    // Null as a reason or an end keeps what is there: a forced attempt of a delivery that was finished has failed.
+    const deadReason = numberOrNull(deadReasonCode, decision.deadReason) ?? row.dead_reason;
+    const completedAt = decision.completedAt ?? row.completed_at ?? now;
+    countOut(change, row);
+    return {
+      ...ended(row, { status, deadReason: status === DEAD ? deadReason : null, completedAt, now }),
+      schedule_position: decision.schedulePosition,
+      attempt_count: row.attempt_count + 1,
+      response_codes: appendCode(row.response_codes, attempt.responseCode),
+    };
+  });
+  void insertDone(tx, done);
+  return done;
+}
+
+function moveOn(tx: Tx, results: readonly Decided[], now: number): Promise<Moved[]> {
+  const rows = results.map(
+    ({ id, rev, decision, attempt }) =>
+      [
+        ...keyOf(id),
+        rev,
+        deliveryStatusCode.numberOf(decision.status),
+        dueTimeOf(decision),
+        decision.schedulePosition,
+        encodeResponseCode(attempt.responseCode),
+      ] as const,
+  );
+  return tx.batch(MOVE_ON, rows, [now]);
+}
+
+function dueTimeOf({ dueAt }: Decision): number {
+  if (dueAt === null) throw new Error('a delivery that goes on needs a due time');
+  return Math.round(dueAt);
+}

@@ -1,0 +1,51 @@
+// New deliveries for an old event.
+import { idTime } from '../../../model/id.ts';
+import type { DeliveryId, EventId } from '../../../model/id.ts';
+import type { NewDelivery } from '../../store.ts';
+import { withPartitions } from '../bisect.ts';
+import type { WriteContext } from '../context.ts';
+import { writeCounted } from '../context.ts';
+import { keyOf, timesOf } from './delivery-tables.ts';
+import { readConfigVersion } from './environments.ts';
+import { SELECT_EVENT, hasBody } from './event-rows.ts';
+import { insertDeliveries } from './insert-deliveries.ts';
+
+type ReplayRequest = {
+  environment: number;
+  eventId: EventId;
+  configVersion: number;
+  deliveries: NewDelivery[];
+  now: number;
+  bodyCutoff: number;
+};
+
+type ReplayResult = { result: 'replayed'; backlogFull: DeliveryId[] } | { result: 'stale' | 'not_found' | 'too_old' };
+
+export function createReplayWrites(context: WriteContext) {
+  const { write, backlog, horizons, partitions } = context;
+
+  const replay = (request: ReplayRequest): Promise<ReplayResult> =>
+    writeCounted(backlog, write, async (tx, change): Promise<ReplayResult> => {
+      const { environment, eventId, configVersion, deliveries, bodyCutoff } = request;
+      if (horizons.hides('rows', eventId)) return tx.refuse({ result: 'not_found' });
+      const [version, found, isWhole] = await Promise.all([
+        readConfigVersion(tx, environment),
+        tx.run(SELECT_EVENT, [...keyOf(eventId), environment]),
+        hasBody(tx, horizons, eventId),
+      ]);
+      if (found.length === 0) return tx.refuse({ result: 'not_found' });
+      if (!isWhole || idTime(eventId) < bodyCutoff) return tx.refuse({ result: 'too_old' });
+      if (configVersion < version) return tx.refuse({ result: 'stale' });
+      const [backlogFull] = insertDeliveries(tx, context, change, [
+        { environment, eventId, origin: 'replay', deliveries },
+      ]);
+      return { result: 'replayed', backlogFull: backlogFull! };
+    });
+
+  return {
+    replayEvent(request: ReplayRequest): Promise<ReplayResult> {
+      const times = timesOf(request.deliveries.map((delivery) => delivery.id));
+      return withPartitions(partitions, times, () => replay(request));
+    },
+  };
+}

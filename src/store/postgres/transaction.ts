@@ -1,0 +1,287 @@
+// Transactions. Statements go out without waiting for one another, and the COMMIT right behind the last; only its own
+// tag says that it was one. What is lost on the way is never guessed: the server is asked what became of it.
+import type { Pool, PoolClient, QueryResult } from 'pg';
+import { delay } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { StoreError } from '../store.ts';
+import { withConnection } from './connections.ts';
+import { isConflict, isConnectionLoss, sqlState, toStoreError, unavailable } from './errors.ts';
+import { bindBatch, statement } from './statement.ts';
+import type { BatchRow, BatchStatement, Statement } from './statement.ts';
+import type { Value } from './values.ts';
+
+export interface Tx {
+  /** Sent at once, in order. Its rejection ends the transaction also if nobody awaits it. */
+  run<Row>(statement: Statement<Row>, values?: readonly Value[]): Promise<Row[]>;
+  /** How many rows it changed. */
+  change(statement: Statement<unknown>, values?: readonly Value[]): Promise<number>;
+  /** All rows in one statement, or in one for each shard (statement.ts). `more`: parameters after the rows. */
+  batch<Row>(statement: BatchStatement<Row>, rows: readonly BatchRow[], more?: readonly Value[]): Promise<Row[]>;
+  /** Ends the transaction without effect, with this result. */
+  refuse<Result>(result: Result): Result;
+}
+
+export interface Transactions {
+  /** All or nothing, durable when it resolves. `work` may run several times, each on a state of its own. */
+  write: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
+  /** One consistent state for several statements. */
+  read: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
+  /** What became of a transaction that ended in an OutcomeUnknown. */
+  resolve: (xid: string) => Promise<'committed' | 'aborted'>;
+}
+
+/** The connection was lost after COMMIT had been sent, and nobody could be asked what became of it in time. */
+export class OutcomeUnknown extends StoreError {
+  readonly xid: string;
+  /** Of `work`: what holds if it was committed. */
+  readonly result: unknown;
+
+  constructor(xid: string, result: unknown, cause: unknown) {
+    super('unavailable', 'the database went away during a commit, and has not come back to say what became of it', {
+      cause,
+    });
+    this.name = 'OutcomeUnknown';
+    this.xid = xid;
+    this.result = result;
+  }
+}
+
+/** While the database is away a method fails after about this long. */
+const TRY_FOR_MS = 3_000;
+const PAUSE_MS = 50;
+/** Longer than IDLE_IN_TRANSACTION_TIMEOUT_MS, after which the server itself ends what we left open. */
+const RESOLVE_FOR_MS = 8_000;
+const CONFLICT_TRIES_MAX = 8;
+const CONFLICT_PAUSE_MS = 20;
+
+const SELECT_XID = statement<{ xid: string }>('transaction_xid', 'SELECT pg_current_xact_id()::text AS xid');
+
+const SELECT_OUTCOME = statement<{ outcome: string | null }>(
+  'transaction_outcome',
+  'SELECT pg_xact_status($1::text::xid8) AS outcome',
+);
+
+const BEGIN = 'BEGIN';
+const BEGIN_READING = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+type Options = {
+  pool: Pool;
+  clock: Clock;
+  random: Random;
+  isDistributed: boolean;
+  /** For tests that stop between any two statements. */
+  beforeStatement?: ((name: string) => Promise<void>) | undefined;
+};
+
+export function createTransactions(options: Options): Transactions {
+  const { pool, clock, random } = options;
+  const retrying = createRetries(clock, random);
+
+  const resolve = async (
+    xid: string,
+    endsAt = clock.monotonic() + RESOLVE_FOR_MS,
+  ): Promise<'committed' | 'aborted'> => {
+    for (;;) {
+      const outcome = await askOutcome(pool, xid);
+      if (outcome === 'committed' || outcome === 'aborted') return outcome;
+      if (clock.monotonic() >= endsAt) throw unavailable(new Error(`transaction ${xid} is ${String(outcome)}`));
+      await delay(clock, PAUSE_MS);
+    }
+  };
+
+  const settle = async <Result>(ending: Ending<Result>): Promise<Result> => {
+    if (ending.end === 'committed') return ending.result;
+    try {
+      if ((await resolve(ending.xid)) === 'committed') return ending.result;
+    } catch (error) {
+      throw new OutcomeUnknown(ending.xid, ending.result, error);
+    }
+    throw ending.error;
+  };
+
+  return {
+    write: (work) => retrying(async () => settle(await writeOnce(options, work))),
+    read: (work) => retrying(() => readOnce(options, work)),
+    resolve,
+  };
+}
+
+/** Tries again what another transaction was in the way of, and, for a while, what the connection was lost for. */
+function createRetries(clock: Clock, random: Random) {
+  return async <Result>(once: () => Promise<Result>): Promise<Result> => {
+    const endsAt = clock.monotonic() + TRY_FOR_MS;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await once();
+      } catch (error) {
+        const mayPass = isConflict(error) ? tries < CONFLICT_TRIES_MAX : isConnectionLoss(error);
+        if (!mayPass || clock.monotonic() >= endsAt) throw toStoreError(error);
+        // Two that met must not meet again.
+        const pauseMs = isConflict(error) ? random.fraction() * CONFLICT_PAUSE_MS * tries : PAUSE_MS;
+        await delay(clock, pauseMs);
+      }
+    }
+  };
+}
+
+type Ending<Result> =
+  | { end: 'committed'; result: Result }
+  /** The connection was lost between COMMIT and its answer. */
+  | { end: 'unknown'; xid: string; result: Result; error: unknown };
+
+async function writeOnce<Result>(options: Options, work: (tx: Tx) => Promise<Result>): Promise<Ending<Result>> {
+  return withConnection(options.pool, async (client, discard) => {
+    const tx = new PipelinedTransaction(client, options);
+    tx.begin(BEGIN);
+    const started = tx.run(SELECT_XID);
+    let xid = '';
+    const workAndName = async (): Promise<Result> => {
+      const result = await work(tx);
+      // Known before COMMIT is sent: what became of a transaction without a name could not be asked for.
+      xid = (await started)[0]!.xid;
+      return result;
+    };
+    const worked = await runWork(tx, workAndName, discard);
+    if (worked.isRefused) return { end: 'committed', result: worked.result };
+    return commit(tx, { xid, result: worked.result, discard });
+  });
+}
+
+async function commit<Result>(
+  tx: PipelinedTransaction,
+  options: { xid: string; result: Result; discard: (error: Error) => void },
+): Promise<Ending<Result>> {
+  const { xid, result, discard } = options;
+  try {
+    await tx.commit();
+    return { end: 'committed', result };
+  } catch (error) {
+    if (!isConnectionLoss(error)) throw error;
+    discard(error as Error);
+    return { end: 'unknown', xid, result, error };
+  }
+}
+
+async function readOnce<Result>(options: Options, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  return withConnection(options.pool, async (client, discard) => {
+    const tx = new PipelinedTransaction(client, options);
+    tx.begin(BEGIN_READING);
+    const worked = await runWork(tx, work, discard);
+    if (!worked.isRefused) await tx.commit();
+    return worked.result;
+  });
+}
+
+/** On any error, ours or the server's, what was begun is rolled back; a connection that cannot even do that goes. */
+async function runWork<Result>(
+  tx: PipelinedTransaction,
+  work: (tx: Tx) => Promise<Result>,
+  discard: (error: Error) => void,
+): Promise<{ result: Result; isRefused: boolean }> {
+  try {
+    return { result: await work(tx), isRefused: false };
+  } catch (error) {
+    await tx.rollback().catch(discard);
+    if (error instanceof Refusal) return { result: error.result as Result, isRefused: true };
+    throw (await tx.firstError()) ?? error;
+  }
+}
+
+async function askOutcome(pool: Pool, xid: string): Promise<string | null> {
+  try {
+    const { rows } = await pool.query<{ outcome: string | null }>({ ...SELECT_OUTCOME, values: [xid] });
+    return rows[0]!.outcome;
+  } catch (error) {
+    if (isConnectionLoss(error)) return 'nobody answers';
+    throw error;
+  }
+}
+
+class Refusal extends Error {
+  readonly result: unknown;
+
+  constructor(result: unknown) {
+    super('refused');
+    this.result = result;
+  }
+}
+
+class PipelinedTransaction implements Tx {
+  readonly #client: PoolClient;
+  readonly #options: Options;
+  readonly #sent: Promise<unknown>[] = [];
+
+  constructor(client: PoolClient, options: Options) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  begin(text: string): void {
+    void this.#track(this.#client.query(text));
+  }
+
+  run<Row>(what: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
+    return mayBeIgnored(this.#send(what, values).then(({ rows }) => rows as Row[]));
+  }
+
+  change(what: Statement<unknown>, values: readonly Value[] = []): Promise<number> {
+    return mayBeIgnored(this.#send(what, values).then(({ rowCount }) => rowCount ?? 0));
+  }
+
+  batch<Row>(what: BatchStatement<Row>, rows: readonly BatchRow[], more: readonly Value[] = []): Promise<Row[]> {
+    const { isDistributed } = this.#options;
+    const bound = bindBatch(what, rows, { isDistributed, more });
+    const found = bound.map((one) => this.run(one.statement, one.values));
+    return mayBeIgnored(Promise.all(found).then((parts) => parts.flat()));
+  }
+
+  refuse<Result>(result: Result): Result {
+    throw new Refusal(result);
+  }
+
+  /** The server answers the COMMIT of a transaction that has failed with ROLLBACK, and no error. */
+  async commit(): Promise<void> {
+    const { command } = await this.#committing();
+    if (command === 'COMMIT') return;
+    throw (await this.firstError()) ?? new Error(`COMMIT was answered with ${command}`);
+  }
+
+  async #committing(): Promise<QueryResult> {
+    // Stopping between statements has put some off; the COMMIT must not overtake them.
+    if (this.#options.beforeStatement !== undefined) await Promise.allSettled(this.#sent);
+    await this.#options.beforeStatement?.('COMMIT');
+    return this.#client.query('COMMIT');
+  }
+
+  async rollback(): Promise<void> {
+    await Promise.allSettled(this.#sent);
+    await this.#client.query('ROLLBACK');
+  }
+
+  /** Why the server gave the transaction up: those after the first fail only because of it. */
+  async firstError(): Promise<Error | null> {
+    const settled = await Promise.allSettled(this.#sent);
+    const errors = settled.filter((one) => one.status === 'rejected').map((one) => one.reason as Error);
+    return errors.find((error) => sqlState(error) !== '25P02') ?? errors[0] ?? null;
+  }
+
+  #send(what: Statement<unknown>, values: readonly Value[]): Promise<QueryResult> {
+    const { beforeStatement } = this.#options;
+    const query = { name: what.name, text: what.text, values: values as unknown[] };
+    if (beforeStatement === undefined) return this.#track(this.#client.query(query));
+    const before = Promise.allSettled(this.#sent);
+    return this.#track(before.then(() => beforeStatement(what.name)).then(() => this.#client.query(query)));
+  }
+
+  #track<Result>(sent: Promise<Result>): Promise<Result> {
+    this.#sent.push(sent);
+    return mayBeIgnored(sent);
+  }
+}
+
+/** Who does not await it must not end the process by it: its transaction's commit sees that it failed. */
+function mayBeIgnored<Result>(promise: Promise<Result>): Promise<Result> {
+  promise.catch(() => {});
+  return promise;
+}

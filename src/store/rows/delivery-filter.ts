@@ -1,0 +1,30 @@
+// Which rows a list of deliveries reads, and which of them it shows: what a row reads as may differ from its status
+// (a deleted destination).
+import type { DeliveryStatus } from '../../model/delivery.ts';
+import { idBytes } from '../../model/id.ts';
+import type { DestinationId } from '../../model/id.ts';
+import { DEAD, PENDING, RETRYING, SUCCEEDED, deliveryStatusCode } from './codec.ts';
+import { effectiveStatus } from './delivery-rows.ts';
+import type { DeliveryRow } from './delivery-rows.ts';
+
+const ALL_STATUSES = [PENDING, RETRYING, SUCCEEDED, DEAD];
+
+/** The statuses in rows that may read as the one that is asked for. */
+export function statusesToRead(status: number | null, someAreEndedByDeletion: boolean): readonly number[] {
+  if (status === null) return ALL_STATUSES;
+  return status === DEAD && someAreEndedByDeletion ? [PENDING, RETRYING, DEAD] : [status];
+}
+
+export function createMatcher({
+  destinationId,
+  status,
+}: {
+  destinationId: DestinationId | null;
+  status: DeliveryStatus | null;
+}) {
+  const wantedStatus = status === null ? null : deliveryStatusCode.numberOf(status);
+  const wantedDestination = destinationId === null ? null : idBytes(destinationId);
+  return (row: DeliveryRow): boolean =>
+    (wantedStatus === null || effectiveStatus(row) === wantedStatus) &&
+    (wantedDestination === null || Buffer.compare(row.destination_id, wantedDestination) === 0);
+}

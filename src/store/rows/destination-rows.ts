@@ -1,0 +1,121 @@
+// Destinations and signing keys between rows and values. Header values and signing secrets are sealed here and
+// nowhere else, each bound to its row.
+import type { Destination, DestinationChange, SigningKey } from '../../model/destination.ts';
+import { formatId } from '../../model/id.ts';
+import type { DestinationId } from '../../model/id.ts';
+import type { RetryPolicy } from '../../model/retry-policy.ts';
+import type { Sealer } from '../../runtime/sealer.ts';
+import { StoreError } from '../store.ts';
+import { destinationStatusCode, nameOrNull, numberOrNull, pausedReasonCode } from './codec.ts';
+
+export type DestinationRow = {
+  id: Uint8Array;
+  environment: number;
+  url: string;
+  name: string | null;
+  status: number;
+  paused_reason: number | null;
+  retry_policy: string | null;
+  max_in_flight: number;
+  rate_per_second: number | null;
+  headers: Uint8Array | null;
+  metadata: string;
+  created_at: number;
+  updated_at: number;
+  deleted_at: number | null;
+};
+
+export function toDestination(row: DestinationRow, sealer: Sealer): Destination {
+  const id = formatId('dst', row.id);
+  return {
+    id,
+    environment: row.environment,
+    url: row.url,
+    name: row.name,
+    status: destinationStatusCode.nameOf(row.status),
+    pausedReason: nameOrNull(pausedReasonCode, row.paused_reason),
+    retryPolicy: row.retry_policy === null ? null : (JSON.parse(row.retry_policy) as RetryPolicy),
+    maxInFlight: row.max_in_flight,
+    ratePerSecond: row.rate_per_second,
+    headers: openHeaders(row.headers, id, sealer),
+    metadata: row.metadata,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+export function sealHeaders(headers: Record<string, string>, id: DestinationId, sealer: Sealer): Uint8Array | null {
+  if (Object.keys(headers).length === 0) return null;
+  return sealer.seal(Buffer.from(JSON.stringify(headers)), `headers of ${id}`);
+}
+
+function openHeaders(sealed: Uint8Array | null, id: DestinationId, sealer: Sealer): Record<string, string> {
+  if (sealed === null) return {};
+  const text = Buffer.from(openSealed(sealer, sealed, `headers of ${id}`)).toString();
+  return JSON.parse(text) as Record<string, string>;
+}
+
+export type SigningKeyRow = { id: Uint8Array; secret: Uint8Array; created_at: number; expires_at: number | null };
+
+export function toSigningKey(row: SigningKeyRow, sealer: Sealer): SigningKey {
+  const id = formatId('sgk', row.id);
+  return {
+    id,
+    secret: openSealed(sealer, row.secret, `secret of ${id}`),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+  };
+}
+
+function openSealed(sealer: Sealer, sealed: Uint8Array, context: string): Uint8Array {
+  const opened = sealer.open(sealed, context);
+  // The master key itself was checked at open, so the row is damaged.
+  if (opened === null) throw new StoreError('corrupt', `the ${context} cannot be read: restore the last backup`);
+  return opened;
+}
+
+// ── Changes ────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type Change = Omit<DestinationChange, 'headers'> & { headers?: Record<string, string | null> };
+
+/** What the destination is after a change of some of its members. */
+export function applyChange(before: Destination, change: Change, now: number): Destination {
+  const after: Destination = {
+    ...before,
+    ...withoutAbsent(change),
+    headers: change.headers === undefined ? before.headers : mergeHeaders(before.headers, change.headers),
+    updatedAt: now,
+  };
+  if (change.status !== undefined) after.pausedReason = change.status === 'paused' ? 'manual' : null;
+  return after;
+}
+
+/** A member that is there but undefined is absent too: spreading it would erase what is stored. */
+function withoutAbsent<T extends object>(change: T): T {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as T;
+}
+
+function mergeHeaders(before: Record<string, string>, change: Record<string, string | null>): Record<string, string> {
+  const stored = new Map(Object.entries(before).map(([name, value]) => [name.toLowerCase(), value]));
+  const kept = Object.entries(change).map(([name, value]) => [name, value ?? stored.get(name.toLowerCase())]);
+  return Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as Record<string, string>;
+}
+
+/** url, name, status, paused_reason, retry_policy, max_in_flight, rate_per_second, headers, metadata. */
+export function changeableValues(
+  destination: Destination,
+  sealedHeaders: Uint8Array | null,
+): (string | number | Uint8Array | null)[] {
+  const { url, name, status, pausedReason, retryPolicy, maxInFlight, ratePerSecond, metadata } = destination;
+  return [
+    url,
+    name,
+    destinationStatusCode.numberOf(status),
+    numberOrNull(pausedReasonCode, pausedReason),
+    retryPolicy === null ? null : JSON.stringify(retryPolicy),
+    maxInFlight,
+    ratePerSecond,
+    sealedHeaders,
+    metadata,
+  ];
+}

@@ -1,0 +1,50 @@
+// Events, and their deliveries as the answer to a POST lists them, between rows and values.
+import type { Event, ScheduledDelivery } from '../../model/event.ts';
+import { formatId, idTime } from '../../model/id.ts';
+import type { TypeSelection } from '../store.ts';
+import { deliveryStatusCode } from './codec.ts';
+import { effectiveStatus } from './delivery-rows.ts';
+
+export type EventRow = {
+  environment: number;
+  id: Uint8Array;
+  type: string;
+  idempotency_key: string | null;
+  occurred_at: number;
+};
+
+export type ScheduledRow = {
+  id: Uint8Array;
+  destination_id: Uint8Array;
+  subscription_id: Uint8Array;
+  status: number;
+  deleted_at: number | null;
+};
+
+/** Whether a type is one that a pattern asks for. */
+export function selects(selection: TypeSelection, type: string): boolean {
+  if ('exact' in selection) return type === selection.exact;
+  const isBelow = type.startsWith(`${selection.prefix}.`);
+  return isBelow && (selection.depth === 'any' || !type.includes('.', selection.prefix.length + 1));
+}
+
+export function toEvent(row: EventRow): Event {
+  const id = formatId('evt', row.id);
+  return {
+    id,
+    environment: row.environment,
+    type: row.type,
+    idempotencyKey: row.idempotency_key,
+    occurredAt: row.occurred_at,
+    createdAt: idTime(id),
+  };
+}
+
+export function toScheduled(row: ScheduledRow): ScheduledDelivery {
+  return {
+    id: formatId('dlv', row.id),
+    destinationId: formatId('dst', row.destination_id),
+    subscriptionId: formatId('sub', row.subscription_id),
+    status: deliveryStatusCode.nameOf(effectiveStatus(row)),
+  };
+}

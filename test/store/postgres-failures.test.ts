@@ -1,0 +1,205 @@
+// What goes wrong between us and the server: nothing that was answered is lost, nothing is stored twice, and whoever
+// waits is answered in bounded time.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { systemClock } from '../../src/runtime/clock.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { openPool } from '../../src/store/postgres/connections.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { statement } from '../../src/store/postgres/statement.ts';
+import { createTransactions } from '../../src/store/postgres/transaction.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { atEnd } from './data-dirs.ts';
+import { Databases, storeOptions } from './postgres/databases.ts';
+import { startProxy } from './postgres/proxy.ts';
+import type { Proxy } from './postgres/proxy.ts';
+import { startPostgres } from './postgres/server.ts';
+import type { PostgresServer } from './postgres/server.ts';
+import { LIVE, START, Scene, result, retryAt, succeed } from './scene.ts';
+
+let server: PostgresServer;
+let databases: Databases;
+
+before(async () => {
+  server = await startPostgres();
+  databases = new Databases(server);
+});
+after(() => server.stop());
+
+/** Waits pass twenty times as fast: what takes seconds of patience takes a moment. */
+const HASTE = 20;
+const hastyClock: Clock = {
+  now: () => systemClock.now(),
+  monotonic: () => systemClock.monotonic() * HASTE,
+  setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs / HASTE),
+  afterTurn: (callback) => systemClock.afterTurn(callback),
+};
+
+async function makeProxied(t: TestContext, clock: Clock = systemClock): Promise<{ scene: Scene; proxy: Proxy }> {
+  const proxy = await startProxy(await databases.make(t));
+  atEnd(t, () => proxy.close());
+  const store = await openPostgresStore(storeOptions(proxy.url, { clock }));
+  atEnd(t, () => store.close());
+  return { scene: new Scene(store), proxy };
+}
+
+const isUnavailable = (error: unknown): boolean => error instanceof StoreError && error.code === 'unavailable';
+
+describe('a connection that is lost at COMMIT', () => {
+  for (const cut of ['before', 'after'] as const) {
+    it(`${cut} it reached the server: the event is accepted once`, async (t) => {
+      const { scene, proxy } = await makeProxied(t);
+      const destination = await scene.createDestination();
+      const key = { idempotencyKey: 'k', idempotency: { fingerprint: new Uint8Array(32), expiresAt: START + 1_000 } };
+      const event = await scene.event([destination], key);
+      const cutting = proxy.cutNextCommit(cut);
+      assert.deepEqual(await scene.store.acceptEvents([event]), [{ result: 'accepted', backlogFull: [] }]);
+      await cutting;
+      assert.equal((await scene.store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
+      assert.equal(await scene.unfinishedCount(), 1);
+    });
+
+    it(`${cut} it reached the server: the result is recorded once`, async (t) => {
+      const { scene, proxy } = await makeProxied(t);
+      const { id } = await scene.acceptOne(await scene.createDestination());
+      const cutting = proxy.cutNextCommit(cut);
+      const { outcomes } = await scene.record(result(id, 0, retryAt(START)));
+      await cutting;
+      assert.deepEqual(outcomes, [{ result: 'recorded' }]);
+      const delivery = (await scene.read(id))!;
+      assert.deepEqual([delivery.attemptCount, delivery.attempts.length], [1, 1]);
+    });
+  }
+
+  it('and nobody to ask for long: the result that is handed in again is recorded once', async (t) => {
+    const { scene, proxy } = await makeProxied(t, hastyClock);
+    const { id } = await scene.acceptOne(await scene.createDestination());
+    const cutting = proxy.cutNextCommit('after').then(() => proxy.goAway());
+    const one = result(id, 0, retryAt(START));
+    await assert.rejects(scene.record(one), isUnavailable);
+    await cutting;
+    await assert.rejects(scene.record(one), isUnavailable, 'still away');
+    proxy.comeBack();
+    assert.deepEqual((await scene.record(one)).outcomes, [{ result: 'recorded' }]);
+    assert.equal((await scene.read(id))!.attemptCount, 1);
+    const again = await scene.record(result(id, 0, succeed()));
+    assert.equal(again.outcomes[0]!.result, 'conflict', 'another result of the same revision is another attempt');
+  });
+});
+
+describe('a transaction', () => {
+  const SELECT_ONE = statement<{ one: number }>('test_one', 'SELECT 1 AS one');
+  const FAIL = statement<never>('test_fail', 'SELECT 1 / $1::int4');
+
+  const open = (url: string) => {
+    const pool = openPool({ url, settings: [], onError: () => {} }, 1);
+    return { pool, ...createTransactions({ pool, clock: systemClock, random: systemRandom, isDistributed: false }) };
+  };
+
+  it('whose COMMIT the server turns into a ROLLBACK fails with what was wrong', async (t) => {
+    const { pool, write } = open(await databases.make(t));
+    atEnd(t, () => pool.end());
+    const failing = write((tx) => {
+      // Nobody looks at this one, and the work seems to have gone well.
+      void tx.run(FAIL, [0]);
+      void tx.run(SELECT_ONE);
+      return Promise.resolve('done');
+    });
+    await assert.rejects(failing, { code: '22012' });
+    assert.equal(await write(async (tx) => (await tx.run(SELECT_ONE))[0]!.one), 1, 'the connection goes on');
+  });
+
+  it('is tried again when another one was in the way', async (t) => {
+    const { pool, write } = open(await databases.make(t));
+    atEnd(t, () => pool.end());
+    let tries = 0;
+    const CONFLICT = `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$`;
+    const done = await write(async (tx) => {
+      if (++tries < 3) await tx.run({ name: 'test_conflict', text: CONFLICT });
+      return tries;
+    });
+    assert.equal(done, 3);
+  });
+});
+
+describe('what cannot be stored', () => {
+  it('fails alone, and the rest of its batch is accepted', async (t) => {
+    const scene = new Scene(await databases.open(t));
+    const destination = await scene.createDestination();
+    const events = await Promise.all(Array.from({ length: 7 }, () => scene.event([destination])));
+    events[4] = { ...events[4]!, type: 'order.\u0000' };
+    const results = await scene.store.acceptEvents(events);
+    const wanted = events.map((_, i) => (i === 4 ? 'failed' : 'accepted'));
+    assert.deepEqual(
+      results.map((one) => one.result),
+      wanted,
+    );
+    assert.equal(await scene.unfinishedCount(), 6, 'nothing of it counts');
+  });
+
+  it('does not keep other results from being recorded, nor has them recorded twice', async (t) => {
+    const scene = new Scene(await databases.open(t));
+    const destination = await scene.createDestination();
+    const deliveries = [];
+    for (let i = 0; i < 5; i++) deliveries.push(await scene.acceptOne(destination));
+    const results = deliveries.map(({ id }) => result(id, 0, retryAt(START)));
+    // A decision that the schema refuses.
+    results[3]!.decision = { ...succeed(), status: 'dead' };
+    await assert.rejects(scene.record(...results), { code: '23514' });
+    results[3]!.decision = succeed();
+    const { outcomes } = await scene.record(...results);
+    assert.deepEqual(
+      outcomes,
+      results.map(() => ({ result: 'recorded' })),
+    );
+    for (const { id } of deliveries) assert.equal((await scene.read(id))!.attemptCount, 1);
+  });
+});
+
+describe('a server that goes away', () => {
+  it('is reached again after it ended all connections', async (t) => {
+    const scene = new Scene(await databases.open(t));
+    const destination = await scene.createDestination();
+    const end = () =>
+      server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname <> current_database()');
+    for (let i = 0; i < 3; i++) {
+      await end();
+      const { id } = await scene.acceptOne(destination);
+      await end();
+      assert.deepEqual((await scene.record(result(id, 0, succeed()))).outcomes, [{ result: 'recorded' }]);
+    }
+    // While work is under way, too.
+    const busy = Array.from({ length: 20 }, () => scene.acceptOne(destination));
+    await end();
+    for (const { id } of await Promise.all(busy)) assert.equal((await scene.read(id))!.status, 'pending');
+  });
+
+  it('answers in bounded time while it is down, and goes on when it is back with all that was answered', async (t) => {
+    const scene = new Scene(await databases.open(t, { clock: hastyClock }));
+    const destination = await scene.createDestination();
+    const { id } = await scene.acceptOne(destination);
+    const event = await scene.event([destination]);
+    await server.halt();
+    await assert.rejects(scene.store.acceptEvents([event]), isUnavailable);
+    await assert.rejects(scene.record(result(id, 0, succeed())), isUnavailable);
+    await assert.rejects(scene.read(id), isUnavailable);
+    await server.resume();
+    assert.equal((await scene.store.acceptEvents([event]))[0]!.result, 'accepted');
+    assert.deepEqual((await scene.record(result(id, 0, succeed()))).outcomes, [{ result: 'recorded' }]);
+    assert.equal((await scene.read(id))!.status, 'succeeded');
+    assert.equal(await scene.unfinishedCount(), 1);
+  });
+
+  it('is no surprise in the middle of work: what was waiting is done when it is back', async (t) => {
+    const scene = new Scene(await databases.open(t));
+    const destination = await scene.createDestination();
+    const event = await scene.event([destination]);
+    const restarting = server.restart();
+    const accepted = scene.store.acceptEvents([event]);
+    await restarting;
+    assert.equal((await accepted)[0]!.result, 'accepted');
+    assert.equal((await scene.store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
+  });
+});

@@ -1,0 +1,103 @@
+// Opening: many at once, with the right key only, and no database that is not ours.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { openStore, openToolStore } from '../../src/store/open.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { StoreError } from '../../src/store/store.ts';
+import type { StoreErrorCode } from '../../src/store/store.ts';
+import { Databases, storeOptions } from './postgres/databases.ts';
+import { startPostgres } from './postgres/server.ts';
+import type { PostgresServer } from './postgres/server.ts';
+import { LIVE, Scene } from './scene.ts';
+
+let server: PostgresServer;
+let databases: Databases;
+
+before(async () => {
+  server = await startPostgres(['fsync=off']);
+  databases = new Databases(server);
+});
+after(() => server.stop());
+
+const nameOf = (url: string): string => new URL(url).pathname.slice(1);
+
+const refuses =
+  (code: StoreErrorCode, ...words: string[]) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof StoreError, String(error));
+    assert.equal(error.code, code);
+    for (const word of words) assert.ok(error.message.includes(word), error.message);
+    return true;
+  };
+
+describe('opening', () => {
+  it('makes the schema once, however many start together', async (t) => {
+    const url = await databases.makeEmpty(t);
+    const stores = await Promise.all(Array.from({ length: 3 }, () => openPostgresStore(storeOptions(url))));
+    const scenes = stores.map((store) => new Scene(store));
+    const ids = await Promise.all(scenes.map((scene) => scene.createDestination()));
+    for (const { store } of scenes) {
+      for (const id of ids) assert.notEqual(await store.readDestination({ environment: LIVE, id }), null);
+      assert.equal((await store.readEnvironments())[0]!.configVersion, 3);
+    }
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('refuses another master key, and leaves everything as it was', async (t) => {
+    const url = await databases.make(t);
+    const masterKey = systemRandom.bytes(32);
+    await assert.rejects(
+      openPostgresStore(storeOptions(url, { masterKey })),
+      refuses('wrong_master_key', 'MASTER_KEY'),
+    );
+    await (await openPostgresStore(storeOptions(url))).close();
+  });
+
+  it('needs a master key to be given', async (t) => {
+    const options = { databaseUrl: await databases.make(t), dataDir: '', masterKey: null, random: systemRandom };
+    const missing = refuses('wrong_master_key', 'MASTER_KEY', 'openssl');
+    await assert.rejects(openStore(options), missing);
+    await assert.rejects(openToolStore({ ...options, clock: systemClock }), missing);
+  });
+
+  it('refuses a schema that a newer program made', async (t) => {
+    const url = await databases.make(t);
+    await server.query(`UPDATE meta SET value = '999' WHERE name = 'schema_version'`, nameOf(url));
+    await assert.rejects(openPostgresStore(storeOptions(url)), refuses('newer_schema', '999'));
+  });
+
+  it('refuses a database that holds something else', async (t) => {
+    const url = await databases.makeEmpty(t);
+    await server.query('CREATE TABLE environments (name text)', nameOf(url));
+    await assert.rejects(openPostgresStore(storeOptions(url)), refuses('corrupt', 'DATABASE_URL'));
+  });
+
+  it('says so when nobody answers, or when it is not let in', async () => {
+    const nobody = new URL(server.urlOf('postgres'));
+    nobody.port = '1';
+    await assert.rejects(openPostgresStore(storeOptions(nobody.href)), refuses('unavailable', 'DATABASE_URL'));
+    await assert.rejects(
+      openPostgresStore(storeOptions(server.urlOf('nowhere'))),
+      refuses('unwritable', 'DATABASE_URL'),
+    );
+  });
+
+  it('lets commands change keys beside a server', async (t) => {
+    const url = await databases.make(t);
+    const scene = new Scene(await openPostgresStore(storeOptions(url)));
+    const tool = await openToolStore({
+      databaseUrl: url,
+      dataDir: '',
+      masterKey: Buffer.alloc(32, 7).toString('hex'),
+      random: systemRandom,
+      clock: systemClock,
+    });
+    await tool.createApiKey(scene.apiKey());
+    assert.equal((await scene.store.readApiKeys()).length, 1);
+    await tool.close();
+    await scene.store.close();
+    await assert.rejects(scene.store.readApiKeys(), refuses('unavailable', 'closed'));
+  });
+});

@@ -1,0 +1,21 @@
+// The PostgreSQL store through the suite of all adapters: as a single database is laid out, and as a distributed one.
+import { after, before } from 'node:test';
+import { testStore } from './conformance/suite.ts';
+import { Databases } from './postgres/databases.ts';
+import { startPostgres } from './postgres/server.ts';
+import type { PostgresServer } from './postgres/server.ts';
+
+let server: PostgresServer;
+let databases: Databases;
+
+before(async () => {
+  // What survives a crash is tested elsewhere; here a database is made for every test, which syncs hundreds of files.
+  server = await startPostgres(['fsync=off']);
+  databases = new Databases(server);
+});
+after(() => server.stop());
+
+testStore('PostgreSQL', (t, options) => databases.open(t, options), { propertyRuns: 2 });
+testStore('PostgreSQL, laid out to be distributed', (t, options) => databases.open(t, { ...options, portable: true }), {
+  propertyRuns: 2,
+});

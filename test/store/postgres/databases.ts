@@ -1,0 +1,77 @@
+// Databases of a test's own, copied from one that has the schema already: that takes a tenth of the time.
+import type { TestContext } from 'node:test';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { systemRandom } from '../../../src/runtime/random.ts';
+import { openPool } from '../../../src/store/postgres/connections.ts';
+import { openPartitions } from '../../../src/store/postgres/partitions.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { MASTER_KEY, atEnd } from '../data-dirs.ts';
+import { DAY, START } from '../scene.ts';
+import type { PostgresServer } from './server.ts';
+
+export type Layout = 'partitioned' | 'portable';
+
+let made = 0;
+
+export function storeOptions(url: string, options: Partial<PostgresStoreOptions> = {}): PostgresStoreOptions {
+  return { url, masterKey: MASTER_KEY, clock: systemClock, random: systemRandom, ...options };
+}
+
+export class Databases {
+  readonly server: PostgresServer;
+  readonly #templates = new Map<Layout, Promise<string>>();
+
+  constructor(server: PostgresServer) {
+    this.server = server;
+  }
+
+  /** The URL of a new one, dropped after the test. */
+  async make(t: TestContext, layout: Layout = 'partitioned'): Promise<string> {
+    const template = await this.#template(layout);
+    const name = `test_${process.pid}_${made++}`;
+    await this.server.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
+    atEnd(t, () => this.server.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    return this.server.urlOf(name);
+  }
+
+  /** Without a schema. */
+  async makeEmpty(t: TestContext): Promise<string> {
+    const name = `test_${process.pid}_${made++}`;
+    await this.server.query(`CREATE DATABASE ${name}`);
+    atEnd(t, () => this.server.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    return this.server.urlOf(name);
+  }
+
+  async open(t: TestContext, options: Partial<PostgresStoreOptions> = {}): Promise<Store> {
+    const url = await this.make(t, options.portable === true ? 'portable' : 'partitioned');
+    const store = await openPostgresStore(storeOptions(url, options));
+    atEnd(t, () => store.close());
+    return store;
+  }
+
+  #template(layout: Layout): Promise<string> {
+    const known = this.#templates.get(layout) ?? this.#makeTemplate(layout);
+    this.#templates.set(layout, known);
+    return known;
+  }
+
+  async #makeTemplate(layout: Layout): Promise<string> {
+    const name = `template_${layout}`;
+    await this.server.query(`CREATE DATABASE ${name}`);
+    const url = this.server.urlOf(name);
+    await (await openPostgresStore(storeOptions(url, { portable: layout === 'portable' }))).close();
+    if (layout === 'partitioned') await makePartitions(url);
+    await this.server.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
+    return name;
+  }
+}
+
+/** For the days around START, which tests begin at. */
+async function makePartitions(url: string): Promise<void> {
+  const pool = openPool({ url, settings: [], onError: () => {} }, 1);
+  const partitions = await openPartitions(pool);
+  await partitions.ensure([0, 1, 2].map((day) => START + day * DAY));
+  await pool.end();
+}

