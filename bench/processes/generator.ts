@@ -134,8 +134,10 @@ async function runOpen({ load, perSecond, seconds }: Commands['open']): Promise<
     // The first is due at the very start.
     const due = Math.min(total, 1 + Math.floor(((sharedNow() - startedAt) * perSecond) / 1000));
     // One that finds no connection keeps its due time: the wait counts, as it would for a caller.
-    for (let next = take(); sent < due && next !== null; next = sent < due ? take() : null) {
-      next.send(all[sent % all.length]!, startedAt + (sent * 1000) / perSecond);
+    while (sent < due) {
+      const free = take();
+      if (free === null) break;
+      free.send(all[sent % all.length]!, startedAt + (sent * 1000) / perSecond);
       sent++;
     }
     if (sent === total) clearInterval(timer);

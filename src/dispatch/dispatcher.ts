@@ -41,6 +41,9 @@ const WAITING_PER_DESTINATION_MIN = 16;
 const SHARED_SLOTS = 3 / 4;
 const SCARCE_IN_FLIGHT_MAX = 2;
 
+/** Queues that are in memory, with work or without; about a kilobyte each. Those with work are never dropped. */
+const QUEUES_KEPT_MAX = 20_000;
+
 const SWEEP_INTERVAL_MS = 30_000;
 const SWEEP_PAGE = 1_000;
 
@@ -203,7 +206,8 @@ export class Dispatcher {
   #update(queue: DestinationQueue, at: Instant): void {
     this.#waiting += queue.waitingCount() - queue.countedWaiting;
     queue.countedWaiting = queue.waitingCount();
-    const isGone = queue.isDeleted || queue.isIdle(at);
+    // A queue with nothing to do stays until the next sweep, unless there are very many: it will have work again soon.
+    const isGone = queue.isDeleted || (this.#queues.size > QUEUES_KEPT_MAX && queue.isIdle(at));
     if (isGone && this.#queues.get(queue.id) === queue) this.#queues.delete(queue.id);
     const isReady = !isGone && queue.canStart(at);
     this.#ready.update(queue, isReady);
@@ -219,7 +223,9 @@ export class Dispatcher {
       for (const { destinationId, dueAt } of page.destinations) this.#queueOf(destinationId, at)?.noteStored(dueAt);
       after = page.next;
     } while (after !== null && this.#isRunning);
-    // All of them, found or not: the wall clock may have been set.
+    const at = this.#instant();
+    for (const [id, queue] of this.#queues) if (queue.isIdle(at)) this.#queues.delete(id);
+    // All that are left, found or not: the wall clock may have been set.
     this.#lookAt([...this.#queues.values()]);
     return 'idle';
   }
