@@ -80,22 +80,21 @@ export function createMetrics() {
 /** For what is counted with every attempt: a plain map, handed over when somebody looks. */
 class Tally {
   readonly #pending = new Map<string, number>();
+  readonly #label: string;
+  readonly #counter: Counter;
 
   constructor({ name, help, label, registers }: { name: string; help: string; label: string; registers: Registry[] }) {
-    const pending = this.#pending;
-    new Counter({
-      name: `postrider_${name}`,
-      help,
-      labelNames: [label],
-      registers,
-      collect() {
-        for (const [value, count] of pending) this.inc({ [label]: value }, count);
-        pending.clear();
-      },
-    });
+    const collect = (): void => this.#handOver();
+    this.#label = label;
+    this.#counter = new Counter({ name: `postrider_${name}`, help, labelNames: [label], registers, collect });
   }
 
   count(value: string): void {
     this.#pending.set(value, (this.#pending.get(value) ?? 0) + 1);
+  }
+
+  #handOver(): void {
+    for (const [value, count] of this.#pending) this.#counter.inc({ [this.#label]: value }, count);
+    this.#pending.clear();
   }
 }
