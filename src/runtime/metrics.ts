@@ -81,12 +81,12 @@ export function createMetrics() {
 class Tally {
   readonly #pending = new Map<string, number>();
   readonly #label: string;
-  readonly #counter: Counter;
+  readonly #counter: Counter<string>;
 
   constructor({ name, help, label, registers }: { name: string; help: string; label: string; registers: Registry[] }) {
     const collect = (): void => this.#handOver();
     this.#label = label;
-    this.#counter = new Counter({ name: `postrider_${name}`, help, labelNames: [label], registers, collect });
+    this.#counter = new Counter<string>({ name: `postrider_${name}`, help, labelNames: [label], registers, collect });
   }
 
   count(value: string): void {
