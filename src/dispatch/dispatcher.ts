@@ -37,6 +37,8 @@ const WAITING_PER_DESTINATION_MAX = 1_000;
 const WAITING_MAX = 100_000;
 const WAITING_PER_DESTINATION_MIN = 16;
 
+const STARTS_PER_TURN = 64;
+
 /** The last quarter of the slots is for destinations that have hardly any. */
 const SHARED_SLOTS = 3 / 4;
 const SCARCE_IN_FLIGHT_MAX = 2;
@@ -58,6 +60,7 @@ export class Dispatcher {
   #onWire = 0;
   #unsettled = 0;
   #isRunning = false;
+  #isPumpPlanned = false;
   #onWireDone: (() => void) | null = null;
 
   constructor(options: DispatcherOptions) {
@@ -155,9 +158,14 @@ export class Dispatcher {
 
   // ── One step of the pipeline each ──
 
-  /** Starts attempts while there are slots, and destinations that may. */
+  /**
+   * Starts attempts while there are slots, and destinations that may. A start takes up to a tenth of a millisecond (a
+   * socket, a signature), and an event may have thousands of deliveries: after some of them all else gets its turn.
+   */
   #pump(): void {
-    for (;;) {
+    if (this.#isPumpPlanned) return;
+    for (let started = 0; ; started++) {
+      if (started === STARTS_PER_TURN) return this.#pumpLater();
       const queue = !this.#isRunning || !this.#hasSlot() ? null : this.#ready.first();
       if (queue === null || !this.#mayTakeSlot(queue)) return;
       const at = this.#instant();
@@ -165,6 +173,14 @@ export class Dispatcher {
       if (queue.canStart(at)) void this.#run(queue, queue.start(at));
       this.#update(queue, this.#instant());
     }
+  }
+
+  #pumpLater(): void {
+    this.#isPumpPlanned = true;
+    this.#options.clock.afterTurn(() => {
+      this.#isPumpPlanned = false;
+      this.#pump();
+    });
   }
 
   async #run(queue: DestinationQueue, attempting: Attempting): Promise<void> {
