@@ -33,3 +33,9 @@ export const systemClock: Clock = {
 export function delay(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => clock.setTimer(resolve, delayMs));
 }
+
+/** For a process that would otherwise end while it waits for a timer. Returns how to let go again. */
+export function keepProcessAlive(): () => void {
+  const interval = setInterval(() => {}, TIMER_DELAY_MAX_MS);
+  return () => clearInterval(interval);
+}

@@ -8,6 +8,7 @@ import type { Store } from '../store.ts';
 import { loadBacklog } from './backlog.ts';
 import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
+import { refuseUnfinishedCopy } from './copy-progress.ts';
 import { isConnectionLoss, toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
 import { createMethods, createToolMethods } from './methods.ts';
@@ -63,9 +64,10 @@ export async function openPostgresTool(options: PostgresStoreOptions): Promise<P
   return createFacade(createToolMethods(context), pools);
 }
 
-type Pools = Record<keyof typeof LANES, Pool> & { layout: Layout; close: () => Promise<void> };
+export type Pools = Record<keyof typeof LANES, Pool> & { layout: Layout; close: () => Promise<void> };
 
-async function openPools(options: PostgresStoreOptions): Promise<Pools> {
+/** `mayBeUnfinished`: opened to go on with a copy, not to be served. */
+export async function openPools(options: PostgresStoreOptions & { mayBeUnfinished?: boolean }): Promise<Pools> {
   const { url, onConnectionError: onError = () => {} } = options;
   const first = openPool({ url, settings: [], onError }, 1);
   try {
@@ -83,8 +85,11 @@ async function openPools(options: PostgresStoreOptions): Promise<Pools> {
   }
 }
 
-async function prepare(pool: Pool, options: PostgresStoreOptions): Promise<{ layout: Layout; settings: string[] }> {
-  const { portable = false, masterKey, random } = options;
+async function prepare(
+  pool: Pool,
+  options: PostgresStoreOptions & { mayBeUnfinished?: boolean },
+): Promise<{ layout: Layout; settings: string[] }> {
+  const { portable = false, masterKey, random, mayBeUnfinished = false } = options;
   return withConnection(pool, async (client) => {
     const { rows } = await client.query<{ version: number; has_citus: boolean }>(
       `SELECT current_setting('server_version_num')::int4 / 10000 AS version,
@@ -95,11 +100,12 @@ async function prepare(pool: Pool, options: PostgresStoreOptions): Promise<{ lay
       throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
     }
     const layout = await migrate(client, { portable, sealer: createSealer(masterKey, random) });
+    if (!mayBeUnfinished) await refuseUnfinishedCopy(client);
     return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
   });
 }
 
-function transactionsOf({ clock, random, beforeStatement }: PostgresStoreOptions, { layout }: Pools) {
+export function transactionsOf({ clock, random, beforeStatement }: PostgresStoreOptions, { layout }: Pools) {
   const isDistributed = layout === 'distributed';
   return (pool: Pool) => createTransactions({ pool, clock, random, isDistributed, beforeStatement });
 }
