@@ -21,6 +21,7 @@ import {
   limitRunner,
   ratioOfRuns,
   runnerFor,
+  storeCpu,
 } from './throughput.ts';
 import type { Run } from './throughput.ts';
 
@@ -119,7 +120,7 @@ async function measureDelivering(bench: Bench, services: Service[], labels: stri
     ...labels.flatMap((label) => [
       figureOfRuns(`delivered at ${label}`, 'events/s', at(label), delivered),
       ratioOfRuns(`delivered at ${label}, of the limit`, { of: at(label), to: runs.limit }, delivered),
-      figureOfRuns(`store writer at ${label}`, 'µs/event', at(label), (one) => one.cpu['store writer'] ?? 0),
+      storeCpu(` at ${label}`, bench, at(label)),
     ]),
     aimed(ratioOfRuns(`delivered at ${last}, of ${first}`, { of: at(last), to: at(first) }, delivered), {
       atLeast: 0.9,
