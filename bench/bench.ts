@@ -67,18 +67,12 @@ export class Bench {
   }
 
   /** With a store of its own; on PostgreSQL with `database`, if that is given. */
-  async service(options: ServiceOptions & { database?: Database } = {}): Promise<Service> {
-    const service = await this.prepareService(options);
-    await service.start();
-    return service;
-  }
-
-  /** Not started yet. */
-  async prepareService({ database, ...options }: ServiceOptions & { database?: Database } = {}): Promise<Service> {
+  async service({ database, ...options }: ServiceOptions & { database?: Database } = {}): Promise<Service> {
     const own = this.#postgres === null ? null : (database ?? (await this.#postgres.createDatabase()));
     const service = new Service({ ...options, settings: { ...own?.settings, ...options.settings } });
     service.database = own;
     this.atEnd(() => service.end());
+    await service.start();
     return service;
   }
 

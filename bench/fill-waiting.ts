@@ -1,9 +1,9 @@
 // Destinations with one unfinished delivery each, straight into PostgreSQL.
-import { Client } from 'pg';
 import { idBytes, idShard } from '../src/model/id.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { createIds } from '../src/runtime/ids.ts';
 import { systemRandom } from '../src/runtime/random.ts';
+import { fillDatabase } from './postgres.ts';
 import { ENVIRONMENT } from './store-file.ts';
 
 const ROWS_PER_STATEMENT = 10_000;
@@ -21,18 +21,18 @@ const INSERTS = [
 
 export async function fillWaiting(url: string, count: number): Promise<void> {
   const ids = createIds(systemClock, systemRandom);
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  for (let done = 0; done < count; done += ROWS_PER_STATEMENT) {
-    const destinations = Array.from({ length: Math.min(ROWS_PER_STATEMENT, count - done) }, () => ids.next('dst'));
-    const shards = destinations.map(idShard);
-    const now = systemClock.now();
-    const uuids = destinations.map(uuidOf);
-    await client.query(INSERTS[0]!, [uuids, now]);
-    const deliveries = shards.map((shard) => uuidOf(ids.next('dlv', shard)));
-    await client.query(INSERTS[1]!, [uuids, shards, deliveries, shards.map(() => uuidOf(ids.next('evt'))), now]);
-  }
-  await client.end();
+  await fillDatabase(url, async (client) => {
+    for (let done = 0; done < count; done += ROWS_PER_STATEMENT) {
+      const destinations = Array.from({ length: Math.min(ROWS_PER_STATEMENT, count - done) }, () => ids.next('dst'));
+      const shards = destinations.map(idShard);
+      const now = systemClock.now();
+      const uuids = destinations.map(uuidOf);
+      await client.query(INSERTS[0]!, [uuids, now]);
+      const deliveries = shards.map((shard) => uuidOf(ids.next('dlv', shard)));
+      const events = shards.map(() => uuidOf(ids.next('evt')));
+      await client.query(INSERTS[1]!, [uuids, shards, deliveries, events, now]);
+    }
+  });
 }
 
 function uuidOf(id: string): string {

@@ -1,6 +1,7 @@
 // The PostgreSQL under `--store postgres`: a real one, of the npm package that the tests use, started for each case, so
 // that no case finds what another has left (dead rows, a checkpoint under way). Every commit is fsynced, as by default.
 import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
 import { startPostgres } from '../test/store/postgres/server.ts';
 import type { PostgresServer } from '../test/store/postgres/server.ts';
 import { readTreeCpu } from './measure.ts';
@@ -74,5 +75,22 @@ export class Postgres {
 
   stop(): Promise<void> {
     return this.#server.stop();
+  }
+}
+
+/**
+ * For rows that would take hours to make through the API. Commits are not waited for; what was written is on disk when
+ * this returns, and known to the planner, so that neither is done while something is measured.
+ */
+export async function fillDatabase(url: string, fill: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('SET synchronous_commit = off');
+    await fill(client);
+    await client.query('VACUUM ANALYZE');
+    await client.query('CHECKPOINT');
+  } finally {
+    await client.end();
   }
 }

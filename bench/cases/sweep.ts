@@ -21,7 +21,6 @@ export async function measureSweep(bench: Bench): Promise<Figure[]> {
   try {
     const destinations = bench.sized(DESTINATIONS);
     await fillWaiting(database.url, destinations);
-    await bench.postgres.query(database, 'VACUUM ANALYZE');
     const cpuBefore = bench.postgres.readCpu();
     const times: number[] = [];
     for (let i = 0; i < REPEATS; i++) times.push(await timeSweep(store, destinations));
