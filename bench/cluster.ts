@@ -19,7 +19,7 @@ const FINISHED_POLL_MS = 25;
 const FINISHED_MS_MAX = 60_000;
 
 /** What `GET /v1/cluster` says, as far as it is of use here. */
-export type ClusterView = { shardsOfNodes: number[]; leaseMs: number | null };
+type ClusterView = { data: { shards_owned: number }[] };
 
 export class Cluster {
   readonly #bench: Bench;
@@ -48,7 +48,7 @@ export class Cluster {
     if (count === 1) return;
     const share = Math.ceil(SHARDS / count);
     for (const startedAt = performance.now(); ; await sleep(POLL_MS)) {
-      const shards = (await this.view())!.shardsOfNodes;
+      const shards = (await this.view())!.data.map((node) => node.shards_owned);
       const isShared = shards.length === count && shards.every((owned) => owned <= share);
       if (isShared && shards.reduce((sum, owned) => sum + owned, 0) === SHARDS) return;
       if (performance.now() - startedAt > BALANCED_MS_MAX) throw new Error(`not balanced: ${shards.join(', ')} shards`);
@@ -68,7 +68,7 @@ export class Cluster {
     const response = await fetch(`${node!.url}/v1/cluster`, { headers: { authorization: `Bearer ${this.#key}` } });
     if (response.status === 404) return null;
     if (!response.ok) throw new Error(`GET /v1/cluster: ${response.status} ${await response.text()}`);
-    return readView(await response.json());
+    return (await response.json()) as ClusterView;
   }
 
   /** One closed-loop run, over all nodes, until every delivery is recorded by whichever sent it. */
@@ -127,17 +127,3 @@ function createOperatorKey({ settings }: Database): string {
   );
   return (JSON.parse(text) as { secret: string }).secret;
 }
-
-/** Shards as a list or as their number; the lease in either unit, on the whole or on each node. */
-function readView(answer: unknown): ClusterView {
-  const { nodes, data, ...whole } = answer as { nodes?: NodeAnswer[]; data?: NodeAnswer[] } & LeaseAnswer;
-  const all = nodes ?? data ?? [];
-  const shardsOfNodes = all.map(
-    ({ shards, shard_count: count }) => count ?? (Array.isArray(shards) ? shards.length : (shards ?? 0)),
-  );
-  const { lease_ms: ms, lease_seconds: seconds } = { ...all[0], ...whole };
-  return { shardsOfNodes, leaseMs: ms ?? (seconds === undefined ? null : seconds * 1000) };
-}
-
-type LeaseAnswer = { lease_ms?: number; lease_seconds?: number };
-type NodeAnswer = { shards?: number | number[]; shard_count?: number } & LeaseAnswer;
