@@ -21,8 +21,24 @@ export function createRetentionLoops(options: {
   onErased: (count: number) => void;
   onPruned: (count: number) => void;
   onError: (error: unknown, loopName: string) => void;
+  /**
+   * Of several nodes one erases and prunes: more would be safe, but only read the same rows and wait for each other's
+   * locks. The deliveries of a deleted destination are ended by whichever node was asked to delete it, at once.
+   */
+  isOldDataOurs?: () => boolean;
 }): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { store, clock, bodyRetentionMs, rowRetentionMs, onErased, onPruned, onError } = options;
+  const {
+    store,
+    clock,
+    bodyRetentionMs,
+    rowRetentionMs,
+    onErased,
+    onPruned,
+    onError,
+    isOldDataOurs = () => true,
+  } = options;
+
+  const nothing: StepReport = { changed: 0, more: false };
 
   const loop = (
     name: string,
@@ -55,13 +71,14 @@ export function createRetentionLoops(options: {
       loop(
         'erase-bodies',
         intervalOf(bodyRetentionMs),
-        (now) => store.eraseBodies({ cutoff: now - bodyRetentionMs, now, budgetMs }),
+        async (now) =>
+          isOldDataOurs() ? store.eraseBodies({ cutoff: now - bodyRetentionMs, now, budgetMs }) : nothing,
         onErased,
       ),
       loop(
         'prune-rows',
         intervalOf(rowRetentionMs),
-        (now) => store.pruneRows({ cutoff: now - rowRetentionMs, now, budgetMs }),
+        async (now) => (isOldDataOurs() ? store.pruneRows({ cutoff: now - rowRetentionMs, now, budgetMs }) : nothing),
         onPruned,
       ),
       endDeleted,

@@ -33,3 +33,15 @@ export const systemClock: Clock = {
 export function delay(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => clock.setTimer(resolve, delayMs));
 }
+
+/** A clock whose wall time can be set right, as by the time of a database that several machines share. */
+export function createAdjustableClock(base: Clock): Clock & { adjust(offsetMs: number): void } {
+  let offset = 0;
+  return {
+    ...base,
+    now: () => base.now() + offset,
+    adjust(offsetMs) {
+      offset = offsetMs;
+    },
+  };
+}
