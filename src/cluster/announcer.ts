@@ -1,5 +1,5 @@
-// Collects what is to be announced and sends it at most every 2 ms: a burst of accepts makes a few announcements, and an
-// idle system announces at once.
+// Collects what is to be announced and sends it at most every 2 ms: a burst of accepts makes a few announcements, and
+// an idle system announces at once.
 import type { DestinationId } from '../model/id.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/store.ts';

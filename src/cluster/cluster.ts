@@ -1,5 +1,5 @@
-// Many nodes on one store that act as one; or one node that is all there is (sole-node.ts). What the rest of the service
-// sees of it.
+// Many nodes on one store that act as one, or one node that is all there is (sole-node.ts): what the rest of the
+// service sees of it.
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationId, NodeId } from '../model/id.ts';
 

@@ -27,7 +27,7 @@ export type Shares = {
 };
 
 /**
- * Every node shall have ⌊256/N⌋ or ⌈256/N⌉; who has more now keeps more, so that as few as possible move. A node that
+ * Every node shall have 256/N, rounded down or up; who has more now keeps more, so that few move. A node that
  * is within its share neither takes nor gives: what is even stays as it is.
  */
 export function planShares(view: SharesView): Shares {

@@ -9,7 +9,7 @@ export interface Work {
   load(shards: ReadonlySet<number>, own: () => void): Promise<void>;
   /** Looks for unfinished work in these shards. */
   sweep(shards: readonly number[]): Promise<void>;
-  /** Stops sending at once. Resolves when nothing is on the wire, `graceMs` later at the latest, and all is recorded. */
+  /** Stops sending at once. Resolves when nothing is on the wire, aborted after `graceMs`, and all is recorded. */
   release(shards: ReadonlySet<number>, graceMs: number): Promise<void>;
   /** Shards with something on the wire, or results that are not stored yet. */
   busyShards(): Set<number>;

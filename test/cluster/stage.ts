@@ -1,7 +1,7 @@
-// Several real nodes on one real PostgreSQL, a receiver whose log is the judge, and a publisher that remembers every 202
-// it got.
+// Several real nodes on one real PostgreSQL, a receiver whose log is the judge, and a publisher that remembers every
+// 202 it got.
 import assert from 'node:assert/strict';
-import { formatId, idShard } from '../../src/model/id.ts';
+import { formatId, idBytes, idShard } from '../../src/model/id.ts';
 import type { NodeId } from '../../src/model/id.ts';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
 import { Api } from '../e2e/api.ts';
@@ -104,6 +104,29 @@ export class Stage {
     return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)![1]);
   }
 
+  /** Resolves when nothing is on a node's wire, or waits for it in memory. */
+  async whenNothingIsSent(node: Service): Promise<void> {
+    await eventually(
+      async () => [
+        await this.metric(node, 'postrider_attempts_on_wire'),
+        await this.metric(node, 'postrider_deliveries_waiting_in_memory'),
+      ],
+      (counts) => counts.every((count) => count === 0),
+    );
+  }
+
+  /** When the last recorded attempt at a destination began; Unix ms. */
+  async lastAttemptAt({ id }: Destination): Promise<number> {
+    const uuid = Buffer.from(idBytes(id)).toString('hex');
+    const rows = await this.server.query(
+      `SELECT max(started_at)::text AS last FROM attempts WHERE delivery_id IN (
+         SELECT id FROM done_deliveries WHERE destination_id = '${uuid}'
+         UNION ALL SELECT id FROM open_deliveries WHERE destination_id = '${uuid}')`,
+      this.database,
+    );
+    return Number(rows[0]!['last']);
+  }
+
   /** The id that a node has in the cluster, by its name. */
   async idOf(node: Service): Promise<NodeId> {
     const name = node.environment()['POSTRIDER_NODE_NAME'];
@@ -168,7 +191,7 @@ export async function eventually<Value>(
   }
 }
 
-/** Publishes numbered events through all nodes in turn until told to stop; every one is answered 202 or 200 in the end. */
+/** Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end. */
 export class Publisher {
   /** The id of each event that was answered, by its number. */
   readonly promised = new Map<number, string>();
@@ -179,8 +202,8 @@ export class Publisher {
   #isStopped = false;
   readonly #running: Promise<void>[];
 
-  constructor(stage: Stage, types: readonly string[], connections = 8) {
-    this.#apis = stage.nodes.map((node) => stage.api(node));
+  constructor(stage: Stage, types: readonly string[], { nodes = stage.nodes, connections = 8 } = {}) {
+    this.#apis = nodes.map((node) => stage.api(node));
     this.#types = types;
     this.#running = Array.from({ length: connections }, () => this.#publish());
   }
@@ -202,7 +225,7 @@ export class Publisher {
     while (!this.#isStopped) {
       const n = this.#next++;
       const type = this.#types[n % this.#types.length]!;
-      const event = { type, body: { n }, idempotency_key: `event-${n}` };
+      const event = { type, body: { n }, idempotency_key: `${type}-${n}` };
       for (let turn = n; ; turn++) {
         const api = this.#apis[turn % this.#apis.length]!;
         // A node that is stopped half-way answers nothing at all: its sender gives up and asks another.

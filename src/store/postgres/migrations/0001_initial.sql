@@ -1,6 +1,7 @@
--- The first schema. Times are Unix milliseconds, given by the program, never now() (but for `nodes`). Ids are UUIDv7, so
--- they sort by creation and name their time; `shard` is the byte of an id that names its place in a cluster (model/id.ts): a
--- delivery's is its destination's, an event's its own. Small integers stand for names; rows/codec.ts has them:
+-- The first schema. Times are Unix milliseconds, given by the program: never now() (but for nodes). Ids are UUIDv7, so
+-- they sort by creation and name their time; `shard` is the byte of an id that names its place in a cluster
+-- (model/id.ts): a delivery's is its destination's, an event's its own. Small integers stand for names; rows/codec.ts
+-- has them:
 --   mode              0 live      1 test
 --   destination       0 active    1 paused
 --   delivery status   0 pending   1 retrying   2 succeeded   3 dead        (unfinished: status <= 1)
@@ -21,8 +22,8 @@ CREATE TABLE horizons (
 
 INSERT INTO horizons (name, before) VALUES ('bodies', 0), ('rows', 0);
 
--- Who takes part. A node proves that it lives by heartbeat_at, in this database's time: the clocks of nodes may differ.
--- One that has not for lease_ms is removed by any other, and its shards are freed in the same transaction.
+-- Who takes part. A node proves that it lives by heartbeat_at, in this database's time: the clocks of nodes may
+-- differ. One that has not for lease_ms is removed by any other, and its shards are freed in the same transaction.
 CREATE TABLE nodes (
   id           uuid PRIMARY KEY,
   name         text NOT NULL,
