@@ -25,6 +25,10 @@ const GIVE_GRACE_MS = 2_000;
 /** A free shard that its taker has left for so long is anybody's. */
 const LEFT_OVER_AFTER_MS = 2_000;
 
+/** Others are not removed until our own renewals have gone well for so long: while the store is away all are silent. */
+const REMOVE_AFTER_MS = 2_000;
+const GAP_MAX_MS = 1_000;
+
 export type MembershipOptions = {
   store: ClusterStore;
   /** The machine's own, not corrected: leases do not jump. */
@@ -44,8 +48,12 @@ export type MembershipOptions = {
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #loop: Loop;
+  readonly #intervalMs: number;
   #node: NewNode | null = null;
   #isLeaving = false;
+  /** Monotonic ms: the last renewal, and since when there was no gap between them. */
+  #renewedAt = Number.NEGATIVE_INFINITY;
+  #renewingSince = 0;
   #members = '';
   #membersSince = 0;
   #gaveAt = Number.NEGATIVE_INFINITY;
@@ -56,10 +64,11 @@ export class Membership {
     this.#options = options;
     const { clock, onError } = options;
     const intervalMs = Math.round(leaseMs / STEPS_PER_LEASE);
+    this.#intervalMs = Math.min(STEP_INTERVAL_MAX_MS, Math.max(STEP_INTERVAL_MIN_MS, intervalMs));
     this.#loop = createLoop({
       name: 'membership',
       clock,
-      intervalMs: Math.min(STEP_INTERVAL_MAX_MS, Math.max(STEP_INTERVAL_MIN_MS, intervalMs)),
+      intervalMs: this.#intervalMs,
       step: () => this.#step(),
       onError,
     });
@@ -113,7 +122,10 @@ export class Membership {
     if (renewed === null) return null;
     const wasHeld = lease.isHeld();
     lease.renew(sentAt);
-    const tookMs = clock.monotonic() - sentAt.monotonic;
+    const renewedAt = clock.monotonic();
+    if (renewedAt - this.#renewedAt > this.#intervalMs + GAP_MAX_MS) this.#renewingSince = renewedAt;
+    this.#renewedAt = renewedAt;
+    const tookMs = renewedAt - sentAt.monotonic;
     onRenewed({ wasHeld, offsetMs: renewed.now - (sentAt.now + tookMs / 2), view: renewed });
     return renewed;
   }
@@ -130,7 +142,8 @@ export class Membership {
   }
 
   async #removeDead(view: ClusterView): Promise<ClusterView> {
-    const { store, onRemoved } = this.#options;
+    const { store, clock, onRemoved } = this.#options;
+    if (clock.monotonic() - this.#renewingSince < REMOVE_AFTER_MS) return view;
     if (!view.nodes.some(({ heartbeatAt, leaseMs }) => heartbeatAt + leaseMs < view.now)) return view;
     const removed = await store.removeExpired();
     if (removed.length === 0) return view;

@@ -167,7 +167,10 @@ class SharedStoreNode implements Cluster {
           events.onRenewalFailed();
         },
         onLost: events.onLeaseLost,
-        onRemoved: events.onNodesRemoved,
+        onRemoved: (nodes) => {
+          events.onNodesRemoved(nodes);
+          this.#announcer.announce({ hasMoved: true });
+        },
         onTaken: events.onShardsTaken,
         onError: events.onError,
       },

@@ -64,6 +64,8 @@ export class DestinationQueue {
   isDeleted = false;
   /** Its shard is not ours any more: nothing starts, and nothing is looked for. */
   isDropped = false;
+  /** And it may be another's already: what comes of attempts under way counts only if nobody was there before us. */
+  isLost = false;
   #onDrained: (() => void) | null = null;
 
   // Kept by those who hold the queue: the heap, the ready buckets, the dispatcher's count of what waits.
@@ -293,8 +295,9 @@ export class DestinationQueue {
   }
 
   /** Resolves when nothing of it is on the wire, and every result is stored. */
-  drop(): Promise<void> {
+  drop({ isLost }: { isLost: boolean }): Promise<void> {
     this.isDropped = true;
+    this.isLost = isLost;
     this.#dropWaiting();
     if (this.#held.size === 0) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -110,11 +110,12 @@ export class Dispatcher {
 
   /**
    * These shards are not ours any more: nothing starts, and what waits in memory is forgotten. Resolves when nothing of
-   * theirs is on the wire, after `graceMs` by aborting it unrecorded, and every result is stored.
+   * theirs is on the wire, after `graceMs` by aborting it unrecorded, and every result is stored. 0: they are lost
+   * already, others may be sending.
    */
   async release(shards: ReadonlySet<number>, graceMs: number): Promise<void> {
     const queues = [...this.#queues.values()].filter(({ id }) => shards.has(idShard(id)));
-    const drained = Promise.all(queues.map((queue) => queue.drop()));
+    const drained = Promise.all(queues.map((queue) => queue.drop({ isLost: graceMs === 0 })));
     this.#lookAt(queues);
     if (graceMs > 0) await Promise.race([drained, delay(this.#options.clock, graceMs)]);
     this.#options.runner.abandon(queues.flatMap((queue) => queue.attempting()));

@@ -133,7 +133,7 @@ class AttemptRunner implements Runner {
       schedule: queue.schedule,
       health,
       pauseDestination: isFailing ? 'failing' : null,
-      isOurs: () => !queue.isDropped && ownership.isAlive(),
+      isOurs: () => !queue.isLost && ownership.isAlive(),
     });
     if (isPausing && (decision === null || decision.pauseDestination === null)) queue.expectPause(false);
     onFinished({ delivery, trigger, result, decision });

@@ -98,7 +98,7 @@ class BatchingRecorder implements Recorder {
       // The shard may have been taken over while this request was on the wire (we were paused, the database was away).
       // What the successor has touched is its own: this result is dropped. The destination may see the event twice,
       // which the promise allows; the history stays true.
-      if (outcome.current !== 'finished' && !attempt.isOurs()) return { decision: null };
+      if (!attempt.isOurs()) return { decision: null };
       delivery = outcome.current;
     }
   }

@@ -1,6 +1,7 @@
 // What may happen to a node or to the database while events come in: nothing that was answered 202 is lost.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { delay, systemClock } from '../../src/runtime/clock.ts';
 import type { Received } from '../e2e/receiver.ts';
 import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
@@ -109,14 +110,19 @@ describe('a cluster', () => {
     const publisher = new Publisher(stage, TYPES);
     await publisher.promisedCount(200);
     await server.halt();
-    await eventually(
-      async () => stage.api(stage.nodes[0]!).send('GET', '/readyz'),
-      ({ status }) => status === 503,
-    );
+    // For longer than the lease: nobody can renew it, and nobody shall be given up for that.
+    for (const node of stage.nodes) {
+      await eventually(
+        async () => stage.api(node).send('GET', '/readyz'),
+        ({ status, text }) => status === 503 && text.includes('has run out'),
+      );
+    }
+    await delay(systemClock, LEASE_MS);
     await server.resume();
     await publisher.promisedCount(publisher.promised.size + 200);
     const result = await tally(receiver, await publisher.stop());
     t.diagnostic(`${JSON.stringify(result)}, ${publisher.refused} posts retried`);
+    for (const node of stage.nodes) assert.ok(!node.output.includes('silent for longer'), 'nobody was given up');
     await eventually(
       async () => stage.api(stage.nodes[0]!).send('GET', '/readyz'),
       ({ status }) => status === 200,

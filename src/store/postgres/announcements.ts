@@ -58,7 +58,14 @@ export function createAnnouncements(options: ConnectionOptions & { clock: Clock 
       connecting = connect(listener);
     },
     async announce(text) {
-      await client?.query('SELECT pg_notify($1, $2)', [CHANNEL, text]);
+      const used = client;
+      try {
+        await used?.query('SELECT pg_notify($1, $2)', [CHANNEL, text]);
+      } catch (error) {
+        // A connection that does not announce hears nothing either: its end makes a new one.
+        void used?.end().catch(() => {});
+        throw error;
+      }
     },
     async close() {
       isClosed = true;
