@@ -4,16 +4,18 @@ import { SHARD_COUNT } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Cluster, NodeIdentity } from './cluster.ts';
 
+export const soleOwnership: Cluster['ownership'] = {
+  mayStart: () => true,
+  isAlive: () => true,
+  ownedSince: () => Number.NEGATIVE_INFINITY,
+  ownedShards: () => undefined,
+};
+
 export function createSoleNode(node: NodeIdentity, clock: Clock): Cluster {
   const startedAt = clock.now();
   let listensAt = '';
   return {
-    ownership: {
-      mayStart: () => true,
-      isAlive: () => true,
-      ownedSince: () => Number.NEGATIVE_INFINITY,
-      ownedShards: () => undefined,
-    },
+    ownership: soleOwnership,
     async join(address) {
       listensAt = address;
     },

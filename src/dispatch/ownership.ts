@@ -12,11 +12,3 @@ export interface Ownership {
   /** The shards that are ours; undefined: all there are. */
   ownedShards(): readonly number[] | undefined;
 }
-
-/** The embedded store admits one server at a time (its lock is held for life), so that server owns every shard. */
-export const soleOwnership: Ownership = {
-  mayStart: () => true,
-  isAlive: () => true,
-  ownedSince: () => Number.NEGATIVE_INFINITY,
-  ownedShards: () => undefined,
-};

@@ -236,7 +236,10 @@ export class Publisher {
           break;
         }
         this.refused++;
-        if (answer !== null) assert.equal(answer.status, 503, answer.text);
+        if (answer !== null) {
+          assert.equal(answer.status, 503, answer.text);
+          assert.ok(Number(answer.headers.get('retry-after')) > 0);
+        }
         await delay(systemClock, 20);
       }
     }

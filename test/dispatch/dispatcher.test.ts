@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
-import { soleOwnership } from '../../src/dispatch/ownership.ts';
+import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import type { Runner } from '../../src/dispatch/runner.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
