@@ -57,7 +57,14 @@ async function metricsPage(): Promise<string> {
   const metrics = createMetrics();
   const zero = () => 0;
   const none = () => Promise.resolve(0);
-  const gauges = { onWire: zero, waiting: zero, unfinished: none, storedBytes: none, eventLoopDelaySeconds: zero };
+  const gauges = {
+    onWire: zero,
+    waiting: zero,
+    unfinished: none,
+    storedBytes: none,
+    eventLoopDelaySeconds: zero,
+    shardsOwned: zero,
+  };
   metrics.watch(gauges);
   const all = await metrics.registry.getMetricsAsJSON();
   const rows = all.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);

@@ -2,6 +2,7 @@
 // stops them. Nothing here decides anything.
 import { hkdfSync } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { createAcceptor } from './accept/accept.ts';
 import type { Acceptor } from './accept/accept.ts';
 import { createAuthenticator } from './api/auth.ts';
@@ -12,10 +13,12 @@ import type { Attempter } from './attempt/attempter.ts';
 import { createGuard } from './attempt/guard.ts';
 import type { Guard } from './attempt/guard.ts';
 import { createResolver } from './attempt/resolver.ts';
+import type { Cluster } from './cluster/cluster.ts';
+import { createSharedStoreNode } from './cluster/shared-store.ts';
+import { createSoleNode } from './cluster/sole-node.ts';
 import { VERSION } from './config.ts';
 import type { Settings } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { soleOwnership } from './dispatch/ownership.ts';
 import { createPayloads } from './dispatch/payloads.ts';
 import { createRunner } from './dispatch/runner.ts';
 import type { FinishedAttempt } from './dispatch/runner.ts';
@@ -25,11 +28,11 @@ import type { Follower } from './match/follow.ts';
 import { IndexedMatcher } from './match/indexed.ts';
 import type { Mode } from './model/api-key.ts';
 import type { DestinationId } from './model/id.ts';
-import { idTime } from './model/id.ts';
+import { SHARD_COUNT, idTime } from './model/id.ts';
 import { createRecorder } from './record/recorder.ts';
 import type { Recorder } from './record/recorder.ts';
 import type { Clock } from './runtime/clock.ts';
-import { delay, systemClock } from './runtime/clock.ts';
+import { createAdjustableClock, delay, systemClock } from './runtime/clock.ts';
 import { watchEventLoopDelay } from './runtime/event-loop.ts';
 import { createIds } from './runtime/ids.ts';
 import type { Ids } from './runtime/ids.ts';
@@ -39,7 +42,7 @@ import type { Loop } from './runtime/loop.ts';
 import { createMetrics } from './runtime/metrics.ts';
 import type { Metrics } from './runtime/metrics.ts';
 import { systemRandom } from './runtime/random.ts';
-import type { Store } from './store/store.ts';
+import type { Store, StoreStats } from './store/store.ts';
 
 export type App = {
   /** `http://host:port`, with the port that was bound. */
@@ -52,7 +55,8 @@ export type App = {
 type Base = {
   settings: Settings;
   log: Log;
-  clock: Clock;
+  /** Right by the store's time, where several machines share that. */
+  clock: ReturnType<typeof createAdjustableClock>;
   ids: Ids;
   metrics: Metrics;
   store: Store;
@@ -64,6 +68,8 @@ type Base = {
 const FOLLOW_INTERVAL_MS = 250;
 const TOUCH_KEYS_INTERVAL_MS = 10_000;
 const STATS_LIFETIME_MS = 5_000;
+/** Other nodes finish deliveries that this one counted. */
+const RECOUNT_INTERVAL_MS = 60_000;
 /** At a stop: for results that cannot be stored. They are not lost, only sent again after the next start. */
 const STORE_WAIT_MAX_MS = 5_000;
 
@@ -77,17 +83,18 @@ export async function startApp(options: {
   const base = await createBase(options);
   const guard = createGuard({ testSubnets: base.settings.TEST_SUBNETS, allowSubnets: base.settings.ALLOW_SUBNETS });
   const attempter = createSending(base, guard);
-  const { follower, recorder, dispatcher } = createDelivering(base, attempter);
-  const acceptor = createAccepting(base, follower, dispatcher);
+  const { cluster, follower, recorder, dispatcher } = createDelivering(base, attempter);
+  const acceptor = createAccepting(base, { cluster, follower, dispatcher });
   const authenticator = createAuthenticator({ store: base.store, clock: base.clock });
-  const { loops, wakeEndDeleted } = createLoops(base, follower, authenticator);
+  const { loops, wakeEndDeleted } = createLoops(base, { cluster, follower, authenticator });
   const state = { isReady: false };
 
+  const parts = { guard, attempter, cluster, follower, dispatcher, acceptor, wakeEndDeleted };
   const server = await createServer({
-    ...createApiServices(base, { guard, attempter, follower, recorder, dispatcher, acceptor, wakeEndDeleted }),
+    ...createApiServices(base, parts),
     authenticator,
     cursorKey: new Uint8Array(hkdfSync('sha256', options.masterKey, '', 'postrider cursors', 32)),
-    readiness: () => readinessOf(state.isReady, recorder),
+    readiness: () => readinessOf(state.isReady, recorder, cluster),
   });
 
   await catchUpAll(base, follower);
@@ -98,33 +105,43 @@ export async function startApp(options: {
   // Before the first attempt: the service must never deliver to itself.
   guard.setOwnAddress({ address: address.address, port: address.port });
   await dispatcher.start();
+  const host = hostInUrl(base.settings.HOST);
+  await cluster.join(`${host}:${address.port}`);
   for (const loop of loops) loop.start();
   state.isReady = true;
 
   return {
-    baseUrl: `http://${hostInUrl(base.settings.HOST)}:${address.port}`,
+    baseUrl: `http://${host}:${address.port}`,
     async stop() {
       state.isReady = false;
-      await Promise.all([server.close(), dispatcher.stop(base.settings.DRAIN_TIMEOUT)]);
+      await Promise.all([server.close(), stopSending(base, cluster, dispatcher)]);
       await Promise.all(loops.map((loop) => loop.stop()));
       // Bounded, for the store may be the reason why somebody stops us.
       await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(base.clock, STORE_WAIT_MAX_MS)]);
       await base.store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => base.onError(error, 'stop'));
       attempter.close();
+      await cluster.close();
       await base.store.close();
     },
   };
+}
+
+/** What others can send goes to them first; then nothing is left here, or only where there are no others. */
+async function stopSending({ settings }: Base, cluster: Cluster, dispatcher: Dispatcher): Promise<void> {
+  await cluster.leave(settings.DRAIN_TIMEOUT);
+  await dispatcher.stop(settings.DRAIN_TIMEOUT);
 }
 
 async function createBase(options: { settings: Settings; log: Log; store: Store }): Promise<Base> {
   const { settings, log, store } = options;
   const metrics = createMetrics();
   const environments = await store.readEnvironments();
+  const clock = createAdjustableClock(systemClock);
   return {
     settings,
     log,
-    clock: systemClock,
-    ids: createIds(systemClock, systemRandom),
+    clock,
+    ids: createIds(clock, systemRandom),
     metrics,
     store,
     modes: new Map(environments.map(({ environment, mode }) => [environment, mode])),
@@ -168,11 +185,13 @@ function createDelivering(base: Base, attempter: Attempter) {
     },
   });
   const payloads = createPayloads(store, settings.PAYLOAD_CACHE);
+  const cluster = createCluster(base, follower, () => dispatcher);
+  const { ownership } = cluster;
   const runner = createRunner({
     perform: attempter.perform,
     recorder,
     payloads,
-    ownership: soleOwnership,
+    ownership,
     clock,
     modeOf: (environment) => modes.get(environment)!,
     bodyRetentionMs: settings.BODY_RETENTION,
@@ -184,14 +203,72 @@ function createDelivering(base: Base, attempter: Attempter) {
     clock,
     payloads,
     runner,
+    ownership,
     destinationOf: follower.destinationOf,
     slots: settings.MAX_IN_FLIGHT,
     onError,
   });
-  return { follower, recorder, dispatcher };
+  return { cluster, follower, recorder, dispatcher };
 }
 
-function createAccepting(base: Base, follower: Follower, dispatcher: Dispatcher): Acceptor {
+/** Which shards are ours: those we get among the nodes that share a store, or all of them. */
+function createCluster(base: Base, follower: Follower, dispatcher: () => Dispatcher): Cluster {
+  const { settings, log, clock, ids, metrics, store, modes, onError } = base;
+  const name = settings.NODE_NAME === '' ? hostname() : settings.NODE_NAME;
+  const node = { id: ids.next('nod'), name, version: VERSION };
+  if (store.cluster === undefined) return createSoleNode(node, clock);
+  return createSharedStoreNode({
+    node,
+    leaseMs: settings.NODE_LEASE,
+    store: store.cluster,
+    clock: systemClock,
+    adjustClock(offsetMs) {
+      log.warn({ offset_ms: offsetMs }, 'the clock of this machine differs from the database’s, which counts');
+      clock.adjust(offsetMs);
+    },
+    work: {
+      async load(shards, own) {
+        await catchUpAll(base, follower);
+        await dispatcher().load(shards, own);
+      },
+      sweep: (shards) => dispatcher().sweep(shards),
+      release: (shards, graceMs) => dispatcher().release(shards, graceMs),
+      busyShards: () => dispatcher().busyShards(),
+      wake: (destinations, kind) => dispatcher().wake(destinations, kind),
+      resume: () => dispatcher().resume(),
+      environments: () => [...modes.keys()],
+      async catchUp(environment) {
+        await follower.catchUp(environment);
+        return follower.configurationOf(environment).version;
+      },
+    },
+    events: {
+      onRenewalFailed: () => metrics.leaseRenewalsFailed.inc(),
+      onLeaseLost() {
+        metrics.leasesLost.inc();
+        log.warn('this node was silent for longer than its lease: others have its shards, and it joins anew');
+      },
+      onNodesRemoved(nodes) {
+        metrics.nodesRemoved.inc(nodes.length);
+        log.warn({ nodes }, 'nodes removed: they were silent for longer than their lease');
+      },
+      onShardsTaken(count) {
+        metrics.shardsTaken.inc(count);
+        log.info({ count }, 'shards taken over');
+      },
+      onShardsReleased(count) {
+        metrics.shardsReleased.inc(count);
+        log.info({ count }, 'shards handed over');
+      },
+      onError,
+    },
+  });
+}
+
+function createAccepting(
+  base: Base,
+  { cluster, follower, dispatcher }: { cluster: Cluster; follower: Follower; dispatcher: Dispatcher },
+): Acceptor {
   const { settings, clock, ids, metrics, store } = base;
   return createAcceptor({
     store,
@@ -200,7 +277,10 @@ function createAccepting(base: Base, follower: Follower, dispatcher: Dispatcher)
     clock,
     ids,
     bodyRetentionMs: settings.BODY_RETENTION,
-    onScheduled: (deliveries, event, body) => dispatcher.offer(deliveries, event, body),
+    onScheduled(deliveries, event, body) {
+      dispatcher.offer(deliveries, event, body);
+      cluster.announce(deliveries);
+    },
     onAccepted: (deliveryCount) => {
       metrics.eventsAccepted.inc();
       metrics.deliveriesScheduled.inc(deliveryCount);
@@ -212,8 +292,7 @@ function createAccepting(base: Base, follower: Follower, dispatcher: Dispatcher)
 /** Every background loop of the service, but for the dispatcher's own sweep. */
 function createLoops(
   base: Base,
-  follower: Follower,
-  authenticator: Authenticator,
+  { cluster, follower, authenticator }: { cluster: Cluster; follower: Follower; authenticator: Authenticator },
 ): { loops: Loop[]; wakeEndDeleted: () => void } {
   const { settings, clock, metrics, store, onError } = base;
   const { loops, wakeEndDeleted } = createRetentionLoops({
@@ -224,6 +303,7 @@ function createLoops(
     onErased: (count) => metrics.bodiesErased.inc(count),
     onPruned: (count) => metrics.rowsPruned.inc(count),
     onError,
+    isOldDataOurs: () => cluster.ownership.ownedSince(0) !== null,
   });
   const follow = createLoop({
     name: 'follow',
@@ -243,7 +323,15 @@ function createLoops(
       return 'idle';
     },
   });
-  return { loops: [follow, touchKeys, ...loops], wakeEndDeleted };
+  const recount = createLoop({
+    name: 'recount',
+    clock,
+    intervalMs: RECOUNT_INTERVAL_MS,
+    onError,
+    step: createRecountStep(store, clock),
+  });
+  const shared = store.cluster === undefined ? [] : [recount];
+  return { loops: [follow, touchKeys, ...shared, ...loops], wakeEndDeleted };
 }
 
 /** Notices what was changed beside this process, by the versions that every change raises. */
@@ -260,11 +348,24 @@ function createFollowStep(store: Store, follower: Follower, authenticator: Authe
   };
 }
 
+/** Counting is skipped until it has cost a twentieth of the time at most. */
+function createRecountStep({ cluster }: Store, clock: Clock) {
+  let notBefore = 0;
+  return async (): Promise<'idle'> => {
+    const startedAt = clock.monotonic();
+    if (startedAt < notBefore) return 'idle';
+    await cluster?.recountUnfinished();
+    const endedAt = clock.monotonic();
+    notBefore = endedAt + 20 * (endedAt - startedAt);
+    return 'idle';
+  };
+}
+
 type ApiParts = {
   guard: Guard;
   attempter: Attempter;
+  cluster: Cluster;
   follower: Follower;
-  recorder: Recorder;
   dispatcher: Dispatcher;
   acceptor: Acceptor;
   wakeEndDeleted: () => void;
@@ -272,12 +373,14 @@ type ApiParts = {
 
 function createApiServices(base: Base, parts: ApiParts) {
   const { settings, log, clock, ids, metrics, store, modes } = base;
-  const { guard, attempter, follower, dispatcher, acceptor } = parts;
-  const statsOf = cacheFor(clock, STATS_LIFETIME_MS, () => store.readStats());
+  const { guard, attempter, cluster, follower, dispatcher, acceptor } = parts;
+  const ownedShards = () => cluster.ownership.ownedShards();
+  const statsOf = cacheFor(clock, STATS_LIFETIME_MS, () => store.readStats(ownedShards()));
   metrics.watch({
     onWire: () => dispatcher.stats().onWire,
     waiting: () => dispatcher.stats().waiting,
-    unfinished: async () => (await statsOf()).unfinished.reduce((sum, { count }) => sum + count, 0),
+    unfinished: async () => sumOf(await statsOf()),
+    shardsOwned: () => ownedShards()?.length ?? SHARD_COUNT,
     storedBytes: async () => (await statsOf()).storedBytes ?? 0,
     eventLoopDelaySeconds: watchEventLoopDelay(clock),
   });
@@ -290,9 +393,15 @@ function createApiServices(base: Base, parts: ApiParts) {
     log,
     async confirmChange({ environment, destinationId }: { environment: number; destinationId: DestinationId | null }) {
       await follower.catchUp(environment);
-      if (destinationId !== null && follower.destinationOf(destinationId) === undefined) parts.wakeEndDeleted();
+      if (destinationId === null) return;
+      if (follower.destinationOf(destinationId) === undefined) parts.wakeEndDeleted();
+      await cluster.confirm({ environment, destinationId });
     },
-    dispatch: (delivery: Parameters<Dispatcher['sendAgain']>[0]) => dispatcher.sendAgain(delivery),
+    dispatch(delivery: Parameters<Dispatcher['sendAgain']>[0]) {
+      dispatcher.sendAgain(delivery);
+      cluster.announce([delivery]);
+    },
+    readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),
     checkUrl: (url: URL, mode: Mode) => guard.checkUrl(url, mode),
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(attempter),
     metricsText: () => metrics.registry.metrics(),
@@ -313,11 +422,15 @@ function createProbe(attempter: Attempter) {
     attempter.allowProbe(environment) ? attempter.probe(url, mode) : ('rate_limited' as const);
 }
 
-function readinessOf(isReady: boolean, recorder: Recorder): { ready: boolean; reasons: string[] } {
-  const reasons = [];
+function readinessOf(isReady: boolean, recorder: Recorder, cluster: Cluster): { ready: boolean; reasons: string[] } {
+  const reasons = cluster.troubles();
   if (!isReady) reasons.push('starting or stopping');
   if (!recorder.isWriting()) reasons.push('results cannot be stored');
   return { ready: reasons.length === 0, reasons };
+}
+
+function sumOf({ unfinished }: StoreStats): number {
+  return unfinished.reduce((sum, { count }) => sum + count, 0);
 }
 
 async function catchUpAll({ modes }: Pick<Base, 'modes'>, follower: Follower): Promise<void> {

@@ -46,6 +46,12 @@ export const SETTINGS = {
     ),
     isSecret: true,
   },
+  NODE_NAME: text('', 'what this node is called in GET /v1/cluster; empty: the name of the machine'),
+  NODE_LEASE: duration(
+    '10s',
+    { minMs: 1_000, maxMs: 600_000 },
+    'on PostgreSQL: other nodes take over from one that has been silent for so long',
+  ),
   LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'least severe log lines to write'),
   TEST_SUBNETS: subnets('', 'private subnets (CIDR, comma-separated) that destinations in test mode may be in'),
   ALLOW_SUBNETS: subnets('', 'private subnets that destinations in both modes may be in; live mode still needs HTTPS'),

@@ -32,7 +32,7 @@ const STORE = 'store/store.ts';
 const MASTER_KEY = 'store/master-key.ts';
 const ROWS = 'store/rows';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
-const PATH = ['accept', 'match', 'dispatch', 'attempt', 'record', 'maintain', 'api'];
+const PATH = ['accept', 'match', 'dispatch', 'attempt', 'record', 'maintain', 'api', 'cluster'];
 
 /** Who may import whom, in src/. A room is a folder, or a file that has a row of its own; each may import itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -51,6 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   maintain: ['model', 'runtime', STORE],
   accept: ['model', 'runtime', STORE, 'match'],
   dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],
+  cluster: ['model', 'runtime', STORE],
   api: ['model', 'runtime', STORE, 'accept', 'match', 'attempt/guard.ts'],
   'config.ts': ['model', 'attempt/guard.ts', 'package.json'],
   'app.ts': ['model', 'runtime', STORE, 'store', ...ADAPTERS, ...PATH, 'config.ts'],

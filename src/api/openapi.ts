@@ -6,6 +6,7 @@ import { ERRORS } from '../model/error.ts';
 import type { ErrorCode } from '../model/error.ts';
 import type { ApiApp, RouteConfig } from './route-config.ts';
 import { apiKey, createdApiKey } from './schemas/api-key.ts';
+import { node } from './schemas/cluster.ts';
 import { attempt, delivery, deliveryWithRetries } from './schemas/delivery.ts';
 import { createdDestination, destination, rotatedSigningKey, signingKey } from './schemas/destination.ts';
 import { errorBody, errorDetails } from './schemas/error.ts';
@@ -31,6 +32,7 @@ const NAMED = [
   deliveryWithRetries,
   apiKey,
   createdApiKey,
+  node,
 ];
 
 /** Makes the named schemas known, to the serialiser as to the document. */

@@ -18,6 +18,7 @@ import { clip, parseRequestJson, pointTo } from './request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
 import type { ApiApp } from './route-config.ts';
 import { addApiKeyRoutes } from './routes/api-keys.ts';
+import { addClusterRoutes } from './routes/cluster.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDestinationRoutes } from './routes/destinations.ts';
 import { addDlqRoutes } from './routes/dlq.ts';
@@ -151,5 +152,6 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
   addApiKeyRoutes(app, services, cursors);
+  addClusterRoutes(app, services);
   addOperationRoutes(app, services);
 }

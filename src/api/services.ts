@@ -2,7 +2,7 @@
 import type { Acceptor } from '../accept/accept.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import type { DestinationId } from '../model/id.ts';
+import type { DestinationId, NodeId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
@@ -37,6 +37,8 @@ export type ApiServices = {
   checkUrl: (url: URL, mode: Mode) => string | null;
   /** Connects to a URL as deliveries would, sending nothing. Null: new destinations are not probed. */
   probe: null | ((request: { environment: number; mode: Mode; url: URL }) => Promise<ProbeResult>);
+  /** Who takes part, and what is still to be sent. */
+  readCluster: () => Promise<ClusterReport>;
   readiness: () => { ready: boolean; reasons: string[] };
   /** Prometheus text. */
   metricsText: () => Promise<string>;
@@ -46,6 +48,22 @@ export type ApiServices = {
   /** Signs cursors; the same on every node. */
   cursorKey: Uint8Array;
   version: string;
+};
+
+export type ClusterReport = {
+  nodes: {
+    id: NodeId;
+    name: string;
+    version: string;
+    address: string;
+    startedAt: number;
+    lastHeartbeatAt: number;
+    shardsOwned: number;
+    isLeaving: boolean;
+  }[];
+  shardsFree: number;
+  /** Unfinished deliveries. */
+  backlog: number;
 };
 
 export type ApiLimits = {

@@ -27,6 +27,8 @@ export type Attempting = {
   /** The request has gone out; until then its body may still have to be read. */
   isSent: boolean;
   abort: (() => void) | null;
+  /** Aborted so that another can send it: it has not happened, and is not recorded. */
+  isAbandoned: boolean;
 };
 
 export class DestinationQueue {
@@ -60,6 +62,11 @@ export class DestinationQueue {
 
   /** Its destination was deleted: nothing starts any more, what is on the wire is being aborted. */
   isDeleted = false;
+  /** Its shard is not ours any more: nothing starts, and nothing is looked for. */
+  isDropped = false;
+  /** And it may be another's already: what comes of attempts under way counts only if nobody was there before us. */
+  isLost = false;
+  #onDrained: (() => void) | null = null;
 
   // Kept by those who hold the queue: the heap, the ready buckets, the dispatcher's count of what waits.
   wakeAt = NEVER;
@@ -67,12 +74,16 @@ export class DestinationQueue {
   readyBucket = -1;
   countedWaiting = 0;
 
-  constructor(destination: DestinationWithKeys, stored: DestinationHealth | null, at: Instant) {
+  /**
+   * `ownedSince`: monotonic ms; who sent to the destination before may have used up its rate just then. Absent: nobody
+   * did.
+   */
+  constructor(destination: DestinationWithKeys, stored: DestinationHealth | null, at: Instant, ownedSince?: number) {
     this.id = destination.id;
     this.destination = destination;
     this.schedule = resolveSchedule(destination.retryPolicy);
     this.health = createHealth(destination.id, destination.maxInFlight, stored);
-    this.#rate = createRateLimit(destination.ratePerSecond, at.monotonic);
+    this.#rate = createRateLimit(destination.ratePerSecond, at.monotonic, ownedSince);
   }
 
   inFlightCount(): number {
@@ -81,6 +92,11 @@ export class DestinationQueue {
 
   waitingCount(): number {
     return this.#waiting.length;
+  }
+
+  /** In memory: waiting, on the wire, or not yet recorded. */
+  heldCount(): number {
+    return this.#held.size;
   }
 
   heldIds(): DeliveryId[] {
@@ -156,7 +172,7 @@ export class DestinationQueue {
   /** `null`: the read failed; look again. */
   endRefill(refill: { deliveries: OpenDelivery[]; nextDueAt: number | null } | null): void {
     this.#isRefilling = false;
-    if (this.isDeleted) return;
+    if (this.isOver) return;
     if (refill !== null) this.#storeDueAt = refill.nextDueAt ?? NEVER;
     this.noteStored(this.#dueSinceRefill);
     for (const delivery of refill?.deliveries ?? []) {
@@ -205,7 +221,7 @@ export class DestinationQueue {
 
   /** Takes the first waiting delivery onto the wire; call only when `canStart`. */
   start(at: Instant): Attempting {
-    const attempting: Attempting = { delivery: this.#waiting.shift()!, isSent: false, abort: null };
+    const attempting: Attempting = { delivery: this.#waiting.shift()!, isSent: false, abort: null, isAbandoned: false };
     this.#onWire.set(attempting.delivery.id, attempting);
     this.#unsentCount++;
     this.#nextStartAt = at.monotonic + this.health.spacingMs();
@@ -249,6 +265,7 @@ export class DestinationQueue {
     if (this.#forcedWhileHeld.delete(id)) this.noteStored(FORCED_DUE_AT);
     if (this.#isRefilling) this.#settledSinceRefill.add(id);
     if (dueAt !== null) this.noteStored(dueAt);
+    if (this.#held.size === 0) this.#onDrained?.();
   }
 
   // ── What changes ──
@@ -274,6 +291,26 @@ export class DestinationQueue {
 
   delete(): void {
     this.isDeleted = true;
+    this.#dropWaiting();
+  }
+
+  /** Resolves when nothing of it is on the wire, and every result is stored. */
+  drop({ isLost }: { isLost: boolean }): Promise<void> {
+    this.isDropped = true;
+    this.isLost = isLost;
+    this.#dropWaiting();
+    if (this.#held.size === 0) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onDrained = resolve;
+    return promise;
+  }
+
+  /** Somebody else, or nobody, sends to it. */
+  get isOver(): boolean {
+    return this.isDeleted || this.isDropped;
+  }
+
+  #dropWaiting(): void {
     for (const { id } of this.#waiting) this.#held.delete(id);
     this.#waiting = [];
   }

@@ -4,16 +4,20 @@
 //   offer · force · sweep ─▶ DestinationQueue ─▶ ready ─▶ pump ─▶ attempt ─▶ record ─▶ settle
 //                                ▲    └─ spilled, or due later ─▶ store ─┐
 //                                └──────────── refill ◀──────────────────┘
+import { FORCED_DUE_AT } from '../model/delivery.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
 import type { Event } from '../model/event.ts';
+import { idShard } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
+import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { Attempting, Instant } from './destination-queue.ts';
 import { DestinationQueue } from './destination-queue.ts';
+import type { Ownership } from './ownership.ts';
 import type { Payloads } from './payloads.ts';
 import { ReadyQueues } from './ready-queues.ts';
 import { createRefiller } from './refiller.ts';
@@ -26,6 +30,7 @@ export type DispatcherOptions = {
   clock: Clock;
   payloads: Payloads;
   runner: Runner;
+  ownership: Ownership;
   destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
   /** Attempts on the wire at once, over all destinations. */
   slots: number;
@@ -48,6 +53,8 @@ const QUEUES_KEPT_MAX = 20_000;
 
 const SWEEP_INTERVAL_MS = 30_000;
 const SWEEP_PAGE = 1_000;
+/** More of them wait for the next sweep. */
+const UNKNOWN_MAX = 10_000;
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -56,6 +63,8 @@ export class Dispatcher {
   readonly #heap: WakeHeap<DestinationQueue>;
   readonly #refiller: Refiller;
   readonly #sweepLoop: Loop;
+  /** Destinations with work that were made on another node, too recently for the configuration here to have them. */
+  readonly #unknown = new Set<DestinationId>();
   #waiting = 0;
   #onWire = 0;
   #unsettled = 0;
@@ -79,23 +88,62 @@ export class Dispatcher {
       name: 'sweep',
       clock,
       intervalMs: SWEEP_INTERVAL_MS,
-      step: () => this.#sweep(),
+      step: async () => {
+        await this.sweep();
+        return 'idle';
+      },
       onError,
     });
   }
 
   /** Learns which destinations were in trouble; before the first `offer`. */
-  async load(): Promise<void> {
+  async load(shards: ReadonlySet<number> | null = null, own: () => void = () => {}): Promise<void> {
     const stored = await this.#options.store.readHealth();
     const at = this.#instant();
-    for (const health of stored) this.#queueOf(health.destinationId, at, health);
+    // From here on these shards are ours.
+    own();
+    for (const health of stored) {
+      if (shards?.has(idShard(health.destinationId)) ?? true) this.#queueOf(health.destinationId, at, health);
+    }
   }
 
   /** Begins to send: what was offered since, and all unfinished work in the store, whoever left it there. */
   async start(): Promise<void> {
     this.#isRunning = true;
-    await this.#sweep();
+    await this.sweep();
     this.#sweepLoop.start();
+  }
+
+  /**
+   * These shards are not ours any more: nothing starts, and what waits in memory is forgotten. Resolves when nothing of
+   * theirs is on the wire, after `graceMs` by aborting it unrecorded, and every result is stored. 0: they are lost
+   * already, others may be sending.
+   */
+  async release(shards: ReadonlySet<number>, graceMs: number): Promise<void> {
+    const queues = [...this.#queues.values()].filter(({ id }) => shards.has(idShard(id)));
+    const drained = Promise.all(queues.map((queue) => queue.drop({ isLost: graceMs === 0 })));
+    this.#lookAt(queues);
+    if (graceMs > 0) await Promise.race([drained, delay(this.#options.clock, graceMs)]);
+    this.#options.runner.abandon(queues.flatMap((queue) => queue.attempting()));
+    await drained;
+  }
+
+  /** The shards that have something on the wire, or results that are not stored yet. */
+  busyShards(): Set<number> {
+    const busy = [...this.#queues.values()].filter((queue) => queue.heldCount() > queue.waitingCount());
+    return new Set(busy.map(({ id }) => idShard(id)));
+  }
+
+  /**
+   * Somewhere else deliveries of these destinations were stored: what they are is read from the store. False: of some
+   * nobody here has heard yet, which is made up for when the configuration is followed.
+   */
+  wake(ids: readonly DestinationId[], { isForced }: { isForced: boolean }): boolean {
+    const at = this.#instant();
+    const dueAt = isForced ? FORCED_DUE_AT : at.now;
+    const isKnown = ids.map((id) => this.#noteStored(id, dueAt, at));
+    this.#lookAt(ids.flatMap((id) => this.#queues.get(id) ?? []));
+    return !isKnown.includes(false);
   }
 
   /** Starts nothing more; waits for what is on the wire, `graceMs` at most, then aborts it unrecorded. */
@@ -133,13 +181,16 @@ export class Dispatcher {
   }
 
   destinationChanged(destination: DestinationWithKeys): void {
-    const queue = this.#queues.get(destination.id);
-    if (queue === undefined) return;
-    queue.change(destination, this.#instant());
-    this.#lookAt([queue]);
+    const { id } = destination;
+    const at = this.#instant();
+    this.#queues.get(id)?.change(destination, at);
+    if (this.#unknown.delete(id)) this.#noteStored(id, FORCED_DUE_AT, at);
+    const queue = this.#queues.get(id);
+    if (queue !== undefined) this.#lookAt([queue]);
   }
 
   destinationDeleted(id: DestinationId): void {
+    this.#unknown.delete(id);
     const queue = this.#queues.get(id);
     if (queue === undefined) return;
     queue.delete();
@@ -223,7 +274,7 @@ export class Dispatcher {
     this.#waiting += queue.waitingCount() - queue.countedWaiting;
     queue.countedWaiting = queue.waitingCount();
     // A queue with nothing to do stays until the next sweep, unless there are very many: it will have work again soon.
-    const isGone = queue.isDeleted || (this.#queues.size > QUEUES_KEPT_MAX && queue.isIdle(at));
+    const isGone = queue.isOver || (this.#queues.size > QUEUES_KEPT_MAX && queue.isIdle(at));
     if (isGone && this.#queues.get(queue.id) === queue) this.#queues.delete(queue.id);
     const isReady = !isGone && queue.canStart(at);
     this.#ready.update(queue, isReady);
@@ -231,19 +282,34 @@ export class Dispatcher {
     if (!isGone && queue.refillWanted(this.#capacity(), at) > 0) this.#refiller.want(queue);
   }
 
-  async #sweep(): Promise<'idle'> {
+  /** Looks for unfinished work in these shards, by default in all of ours. */
+  async sweep(shards: readonly number[] | undefined = this.#options.ownership.ownedShards()): Promise<void> {
+    if (shards?.length === 0) return;
+    const where = shards === undefined ? {} : { shards };
     let after: string | null = null;
     do {
-      const page: Awaited<ReturnType<Store['sweep']>> = await this.#options.store.sweep({ after, limit: SWEEP_PAGE });
+      const request = { after, limit: SWEEP_PAGE, ...where };
+      const page: Awaited<ReturnType<Store['sweep']>> = await this.#options.store.sweep(request);
       const at = this.#instant();
-      for (const { destinationId, dueAt } of page.destinations) this.#queueOf(destinationId, at)?.noteStored(dueAt);
+      for (const { destinationId, dueAt } of page.destinations) this.#noteStored(destinationId, dueAt, at);
       after = page.next;
     } while (after !== null && this.#isRunning);
     const at = this.#instant();
     for (const [id, queue] of this.#queues) if (queue.isIdle(at)) this.#queues.delete(id);
     // All that are left, found or not: the wall clock may have been set.
     this.#lookAt([...this.#queues.values()]);
-    return 'idle';
+  }
+
+  /** The store has work of ours. False: for a destination that is too new to be known here. */
+  #noteStored(id: DestinationId, dueAt: number, at: Instant): boolean {
+    const { destinationOf, ownership } = this.#options;
+    if (ownership.ownedSince(idShard(id)) === null) return true;
+    if (destinationOf(id) === undefined) {
+      if (this.#unknown.size < UNKNOWN_MAX) this.#unknown.add(id);
+      return false;
+    }
+    this.#queueOf(id, at)!.noteStored(dueAt);
+    return true;
   }
 
   // ── What the steps ask ──
@@ -251,9 +317,11 @@ export class Dispatcher {
   #queueOf(id: DestinationId, at: Instant, health: DestinationHealth | null = null): DestinationQueue | null {
     const known = this.#queues.get(id);
     if (known !== undefined) return known;
-    const destination = this.#options.destinationOf(id);
-    if (destination === undefined) return null;
-    const queue = new DestinationQueue(destination, health, at);
+    const { destinationOf, ownership } = this.#options;
+    const ownedSince = ownership.ownedSince(idShard(id));
+    const destination = ownedSince === null ? undefined : destinationOf(id);
+    if (ownedSince === null || destination === undefined) return null;
+    const queue = new DestinationQueue(destination, health, at, ownedSince);
     this.#queues.set(id, queue);
     return queue;
   }

@@ -5,9 +5,10 @@ import type { DestinationId } from '../model/id.ts';
 export interface Ownership {
   /** Checked before every send: the shard is ours and our lease has not run out. */
   mayStart(destinationId: DestinationId): boolean;
+  /** Our lease has not run out. While it has, what is ours waits: it may be renewed, or the shards be lost. */
+  isAlive(): boolean;
+  /** Monotonic ms since when the shard is ours; null: it is not. A shard that was always ours: minus infinity. */
+  ownedSince(shard: number): number | null;
+  /** The shards that are ours; undefined: all there are. */
+  ownedShards(): readonly number[] | undefined;
 }
-
-/** The embedded store admits one server at a time (its lock is held for life), so that server owns every shard. */
-export const soleOwnership: Ownership = {
-  mayStart: () => true,
-};

@@ -11,11 +11,13 @@ export type RateLimit = {
   setRate(ratePerSecond: number | null, at: number): void;
 };
 
-export function createRateLimit(ratePerSecond: number | null, createdAt: number): RateLimit {
+/** `emptyAt`: when there were no tokens at all, for all we know; absent: it begins full. */
+export function createRateLimit(ratePerSecond: number | null, createdAt: number, emptyAt?: number): RateLimit {
   let rate = ratePerSecond;
   let capacity = capacityOf(rate);
   let tokens = capacity;
   let countedAt = createdAt;
+  if (rate !== null && emptyAt !== undefined) tokens = Math.min(capacity, ((createdAt - emptyAt) / 1000) * rate);
 
   const refresh = (at: number): void => {
     if (rate !== null) tokens = Math.min(capacity, tokens + ((at - countedAt) / 1000) * rate);

@@ -62,7 +62,7 @@ export function createRefiller(options: {
       const queues = [...wanted].slice(0, DESTINATIONS_MAX);
       for (const queue of queues) wanted.delete(queue);
       // It may have been paused, deleted or filled since it asked.
-      const due = queues.filter((queue) => !queue.isDeleted && queue.refillWanted(capacityOf(queue), at) > 0);
+      const due = queues.filter((queue) => !queue.isOver && queue.refillWanted(capacityOf(queue), at) > 0);
       if (due.length > 0) await readOnce(due);
     }
     isRunning = false;

@@ -24,11 +24,11 @@ export type FinishedAttempt = {
 };
 
 export interface Runner {
-  /** False while results cannot be stored. */
+  /** False while results cannot be stored, or our lease has run out. */
   mayRun(): boolean;
   /** `onWireFree` is called when the request has ended. Resolves with when to look for the delivery again. */
   attempt(queue: DestinationQueue, attempting: Attempting, onWireFree: () => void): Promise<{ dueAt: number | null }>;
-  /** Aborts requests whose results shall not be recorded: they are due again at the next start. */
+  /** Aborts requests whose results shall not be recorded: whoever sends to the destination next sends them again. */
   abandon(attempts: Attempting[]): void;
 }
 
@@ -53,42 +53,45 @@ export function createRunner(options: RunnerOptions): Runner {
 
 class AttemptRunner implements Runner {
   readonly #options: RunnerOptions;
-  #isAbandoned = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
   mayRun(): boolean {
-    return this.#options.recorder.isWriting();
+    return this.#options.recorder.isWriting() && this.#options.ownership.isAlive();
   }
 
   async attempt(queue: DestinationQueue, attempting: Attempting, onWireFree: () => void) {
     const { delivery } = attempting;
-    if (this.#isLost(queue, delivery)) return { dueAt: null };
+    if (this.#isLost(queue, attempting)) return { dueAt: null };
     const found = this.#options.payloads.get(delivery.eventId);
     const payload = found instanceof Uint8Array ? found : await found;
     // The last look before a request goes out: much may have changed while its body was read.
-    if (payload === null || this.#isLost(queue, delivery)) return { dueAt: null };
+    if (payload === null || this.#isLost(queue, attempting)) return { dueAt: null };
+    // Without a lease nothing is sent. It may yet be renewed, or the queue be dropped: until then it stays due.
+    if (!this.#options.ownership.mayStart(queue.id)) return { dueAt: delivery.dueAt };
     if (queue.isHeldBack(delivery, this.#options.clock.now())) return { dueAt: delivery.dueAt };
     const result = await this.#send(queue, attempting, payload);
-    if (this.#isAbandoned && result.outcome === 'cancelled') return { dueAt: null };
+    if (attempting.isAbandoned && result.outcome === 'cancelled') return { dueAt: null };
     const recording = this.#record(queue, delivery, result);
     onWireFree();
     return recording;
   }
 
   abandon(attempts: Attempting[]): void {
-    this.#isAbandoned = true;
-    for (const { abort } of attempts) abort?.();
+    for (const attempting of attempts) {
+      attempting.isAbandoned = true;
+      attempting.abort?.();
+    }
   }
 
   /** Nobody will send this one any more, or somebody else will. */
-  #isLost(queue: DestinationQueue, delivery: OpenDelivery): boolean {
-    const { clock, ownership, bodyRetentionMs } = this.#options;
+  #isLost(queue: DestinationQueue, { delivery, isAbandoned }: Attempting): boolean {
+    const { clock, bodyRetentionMs } = this.#options;
     // Past its retention the body may still be in memory, but the delivery has expired all the same.
     const isExpired = idTime(delivery.eventId) <= clock.now() - bodyRetentionMs;
-    return this.#isAbandoned || queue.isDeleted || isExpired || !ownership.mayStart(queue.id);
+    return isAbandoned || queue.isOver || isExpired;
   }
 
   #send(queue: DestinationQueue, attempting: Attempting, payload: Uint8Array): Promise<AttemptResult> {
@@ -114,7 +117,7 @@ class AttemptRunner implements Runner {
   }
 
   async #record(queue: DestinationQueue, delivery: OpenDelivery, result: AttemptResult) {
-    const { recorder, failingAfterMs, onFinished } = this.#options;
+    const { recorder, ownership, failingAfterMs, onFinished } = this.#options;
     const trigger = isManualAttempt(delivery) ? 'manual' : 'schedule';
     const endedAt = Math.round(result.startedAt + result.durationMs);
     const isTooMany = result.responseCode === HTTP_TOO_MANY_REQUESTS;
@@ -130,6 +133,7 @@ class AttemptRunner implements Runner {
       schedule: queue.schedule,
       health,
       pauseDestination: isFailing ? 'failing' : null,
+      isOurs: () => !queue.isLost && ownership.isAlive(),
     });
     if (isPausing && (decision === null || decision.pauseDestination === null)) queue.expectPause(false);
     onFinished({ delivery, trigger, result, decision });

@@ -13,7 +13,7 @@ const BETWEEN_STEPS_MS = 10;
 const INTERVAL_MAX_MS = 60_000;
 const INTERVAL_MIN_MS = 250;
 
-export function createRetentionLoops(options: {
+export type RetentionOptions = {
   store: Pick<MaintenanceStore, 'eraseBodies' | 'pruneRows' | 'endDeletedDeliveries'>;
   clock: Clock;
   bodyRetentionMs: number;
@@ -21,53 +21,62 @@ export function createRetentionLoops(options: {
   onErased: (count: number) => void;
   onPruned: (count: number) => void;
   onError: (error: unknown, loopName: string) => void;
-}): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { store, clock, bodyRetentionMs, rowRetentionMs, onErased, onPruned, onError } = options;
+  /**
+   * Of several nodes one erases and prunes: more would be safe, but only read the same rows and wait for each other's
+   * locks. The deliveries of a deleted destination are ended by whichever node was asked to delete it, at once.
+   */
+  isOldDataOurs?: () => boolean;
+};
 
-  const loop = (
-    name: string,
-    intervalMs: number,
-    work: (now: number) => Promise<StepReport>,
-    onChanged: (count: number) => void,
-  ) =>
-    createLoop({
-      name,
-      clock,
-      intervalMs,
-      betweenStepsMs: BETWEEN_STEPS_MS,
-      onError,
-      step: async (): Promise<StepResult> => {
-        const { changed, more } = await work(clock.now());
-        if (changed > 0) onChanged(changed);
-        return more ? 'more' : 'idle';
-      },
-    });
-
+export function createRetentionLoops(options: RetentionOptions): { loops: Loop[]; wakeEndDeleted: () => void } {
+  const { store, bodyRetentionMs, rowRetentionMs, isOldDataOurs = () => true } = options;
   const budgetMs = STEP_BUDGET_MS;
-  const endDeleted = loop(
-    'end-deleted',
-    INTERVAL_MAX_MS,
-    (now) => store.endDeletedDeliveries({ now, budgetMs }),
-    () => {},
-  );
-  return {
-    loops: [
-      loop(
-        'erase-bodies',
-        intervalOf(bodyRetentionMs),
-        (now) => store.eraseBodies({ cutoff: now - bodyRetentionMs, now, budgetMs }),
-        onErased,
-      ),
-      loop(
-        'prune-rows',
-        intervalOf(rowRetentionMs),
-        (now) => store.pruneRows({ cutoff: now - rowRetentionMs, now, budgetMs }),
-        onPruned,
-      ),
-      endDeleted,
-    ],
-    wakeEndDeleted: () => endDeleted.wake(),
-  };
+  const eraseBodies = stepLoop(options, {
+    name: 'erase-bodies',
+    intervalMs: intervalOf(bodyRetentionMs),
+    mayRun: isOldDataOurs,
+    work: (now) => store.eraseBodies({ cutoff: now - bodyRetentionMs, now, budgetMs }),
+    onChanged: options.onErased,
+  });
+  const pruneRows = stepLoop(options, {
+    name: 'prune-rows',
+    intervalMs: intervalOf(rowRetentionMs),
+    mayRun: isOldDataOurs,
+    work: (now) => store.pruneRows({ cutoff: now - rowRetentionMs, now, budgetMs }),
+    onChanged: options.onPruned,
+  });
+  const endDeleted = stepLoop(options, {
+    name: 'end-deleted',
+    intervalMs: INTERVAL_MAX_MS,
+    mayRun: () => true,
+    work: (now) => store.endDeletedDeliveries({ now, budgetMs }),
+    onChanged: () => {},
+  });
+  return { loops: [eraseBodies, pruneRows, endDeleted], wakeEndDeleted: () => endDeleted.wake() };
+}
+
+type Steps = {
+  name: string;
+  intervalMs: number;
+  mayRun: () => boolean;
+  work: (now: number) => Promise<StepReport>;
+  onChanged: (count: number) => void;
+};
+
+function stepLoop({ clock, onError }: RetentionOptions, { name, intervalMs, mayRun, work, onChanged }: Steps): Loop {
+  return createLoop({
+    name,
+    clock,
+    intervalMs,
+    betweenStepsMs: BETWEEN_STEPS_MS,
+    onError,
+    step: async (): Promise<StepResult> => {
+      if (!mayRun()) return 'idle';
+      const { changed, more } = await work(clock.now());
+      if (changed > 0) onChanged(changed);
+      return more ? 'more' : 'idle';
+    },
+  });
 }
 
 function intervalOf(retentionMs: number): number {

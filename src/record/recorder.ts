@@ -22,9 +22,11 @@ export type AttemptToRecord = {
   health: DestinationHealth | null;
   /** The destination has failed for too long. */
   pauseDestination: PausedReason | null;
+  /** Whether the destination is still ours to decide about. */
+  isOurs: () => boolean;
 };
 
-/** What is stored now: the decision, or null where the delivery was finished or pruned by another writer. */
+/** What is stored now: the decision, or null where the delivery was finished, pruned or taken over by another. */
 export type Recorded = { decision: Decision | null };
 
 export interface Recorder {
@@ -93,6 +95,10 @@ class BatchingRecorder implements Recorder {
       if (outcome.result === 'recorded') return { decision };
       // A manual retry, a replay, a delete or an expiry came between: decide again on what it left.
       if (outcome.current === 'pruned') return { decision: null };
+      // The shard may have been taken over while this request was on the wire (we were paused, the database was away).
+      // What the successor has touched is its own: this result is dropped. The destination may see the event twice,
+      // which the promise allows; the history stays true.
+      if (!attempt.isOurs()) return { decision: null };
       delivery = outcome.current;
     }
   }

@@ -39,3 +39,15 @@ export function keepProcessAlive(): () => void {
   const interval = setInterval(() => {}, TIMER_DELAY_MAX_MS);
   return () => clearInterval(interval);
 }
+
+/** A clock whose wall time can be set right, as by the time of a database that several machines share. */
+export function createAdjustableClock(base: Clock): Clock & { adjust(offsetMs: number): void } {
+  let offset = 0;
+  return {
+    ...base,
+    now: () => base.now() + offset,
+    adjust(offsetMs) {
+      offset = offsetMs;
+    },
+  };
+}

@@ -8,6 +8,7 @@ export type Gauges = {
   onWire: () => number;
   waiting: () => number;
   unfinished: () => Promise<number>;
+  shardsOwned: () => number;
   storedBytes: () => Promise<number>;
   eventLoopDelaySeconds: () => number;
 };
@@ -39,6 +40,11 @@ export function createMetrics() {
     ]),
     bodiesErased: counter('bodies_erased_total', 'Event bodies erased at the end of their retention.'),
     rowsPruned: counter('rows_pruned_total', 'Rows removed at the end of their retention.'),
+    leaseRenewalsFailed: counter('lease_renewals_failed_total', 'Renewals of this node’s lease that failed.'),
+    leasesLost: counter('leases_lost_total', 'Times that the other nodes gave this one up while it was running.'),
+    nodesRemoved: counter('nodes_removed_total', 'Nodes that this one removed because their lease had run out.'),
+    shardsTaken: counter('shards_taken_total', 'Shards that this node has taken over.'),
+    shardsReleased: counter('shards_released_total', 'Shards that this node has handed over.'),
     loopFailures: counter('loop_failures_total', 'Steps of background loops that failed.', ['loop']),
     attemptSeconds: new Histogram({
       name: 'postrider_attempt_duration_seconds',
@@ -53,28 +59,35 @@ export function createMetrics() {
       registers,
     }),
     /** Adds the gauges; once, when there is something to read from. */
-    watch(gauges: Gauges): void {
-      const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
-        new Gauge({
-          name: `postrider_${name}`,
-          help,
-          registers,
-          async collect() {
-            this.set(await read());
-          },
-        });
-      gauge('attempts_on_wire', 'Attempts on the wire now.', gauges.onWire);
-      gauge('deliveries_waiting_in_memory', 'Deliveries due or nearly due that wait in memory.', gauges.waiting);
-      gauge('deliveries_unfinished', 'Deliveries that are pending or retrying.', gauges.unfinished);
-      gauge('stored_bytes', 'What the data take on disk.', gauges.storedBytes);
-      gauge(
-        'event_loop_delay_seconds',
-        'Longest delay of the event loop since the last scrape, or in the last 15 s and more.',
-        gauges.eventLoopDelaySeconds,
-      );
-      gauge('resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss());
-    },
+    watch: (gauges: Gauges): void => addGauges(registers, gauges),
   };
+}
+
+function addGauges(registers: Registry[], gauges: Gauges): void {
+  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+    new Gauge({
+      name: `postrider_${name}`,
+      help,
+      registers,
+      async collect() {
+        this.set(await read());
+      },
+    });
+  gauge('attempts_on_wire', 'Attempts on the wire now.', gauges.onWire);
+  gauge('deliveries_waiting_in_memory', 'Deliveries due or nearly due that wait in memory.', gauges.waiting);
+  gauge(
+    'deliveries_unfinished',
+    'Deliveries of the shards that this node owns that are pending or retrying.',
+    gauges.unfinished,
+  );
+  gauge('shards_owned', 'Shards that this node sends for; 256 in the whole cluster.', gauges.shardsOwned);
+  gauge('stored_bytes', 'What the data take on disk.', gauges.storedBytes);
+  gauge(
+    'event_loop_delay_seconds',
+    'Longest delay of the event loop since the last scrape, or in the last 15 s and more.',
+    gauges.eventLoopDelaySeconds,
+  );
+  gauge('resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss());
 }
 
 /** For what is counted with every attempt: a plain map, handed over when somebody looks. */

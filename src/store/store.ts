@@ -15,12 +15,22 @@ import type {
   SigningKey,
 } from '../model/destination.ts';
 import type { Event, ScheduledDelivery } from '../model/event.ts';
-import type { ApiKeyId, DeliveryId, DestinationId, EventId, SigningKeyId, SubscriptionId } from '../model/id.ts';
+import type {
+  ApiKeyId,
+  DeliveryId,
+  DestinationId,
+  EventId,
+  NodeId,
+  SigningKeyId,
+  SubscriptionId,
+} from '../model/id.ts';
 import type { Subscription } from '../model/subscription.ts';
 
 export interface Store extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, MaintenanceStore {
   /** How many batches are worth having under way at a time; absent: one of each. */
   readonly lanes?: Lanes;
+  /** Absent: the store admits one server at a time, which owns every shard. */
+  readonly cluster?: ClusterStore;
   /** Resolves when everything under way is committed and all handles are closed. */
   close(): Promise<void>;
 }
@@ -178,7 +188,7 @@ export interface DispatchStore {
    * The destinations that have unfinished deliveries, each with the earliest due time, in the order of a key of
    * the adapter's: pass `next` on as `after` until it is null. Skips over each destination's backlog.
    */
-  sweep(request: { after: string | null; limit: number }): Promise<SweepPage>;
+  sweep(request: SweepRequest): Promise<SweepPage>;
   /** For each destination its first unfinished deliveries in `(dueAt, id)` order, less those in `exclude`. */
   refill(requests: RefillRequest[]): Promise<Refill[]>;
   /** What is sent, for events whose body is still there; missing ones are left out. */
@@ -191,6 +201,9 @@ export interface DispatchStore {
     now: number;
   }): Promise<{ outcomes: RecordOutcome[]; paused: DestinationId[] }>;
 }
+
+/** `shards`: only destinations of these; absent: of all. They must be the same on every page. */
+export type SweepRequest = { after: string | null; limit: number; shards?: readonly number[] };
 
 export type SweepPage = { destinations: { destinationId: DestinationId; dueAt: number }[]; next: string | null };
 
@@ -278,7 +291,8 @@ export interface MaintenanceStore {
   pruneRows(request: { cutoff: number; now: number; budgetMs: number }): Promise<StepReport>;
   /** Writes `dead`/`destination_deleted` into unfinished deliveries whose destination is gone. */
   endDeletedDeliveries(request: { now: number; budgetMs: number }): Promise<StepReport>;
-  readStats(): Promise<StoreStats>;
+  /** `shards` (of a store with `cluster` only): counts unfinished deliveries of these; absent: of all. */
+  readStats(shards?: readonly number[]): Promise<StoreStats>;
 }
 
 export type StepReport = { changed: number; more: boolean };
@@ -290,6 +304,54 @@ export type StoreStats = {
   storedBytes: number | null;
   freeBytes: number | null;
 };
+
+// ── Cluster: several nodes on one store, each the owner of some shards ───────────────────────────────────
+
+/** All times are the store's own clock, so that the nodes' clocks may differ. */
+export interface ClusterStore {
+  /** Adds a node, alive from now on. One that was removed may come back under its id; it owns nothing then. */
+  addNode(node: NewNode): Promise<void>;
+  /** Proves that the node lives. Null: it was removed, for its lease had run out, and owns nothing any more. */
+  renewLease(id: NodeId): Promise<RenewedLease | null>;
+  /** Removes the nodes whose lease has run out; their shards are free then. Returns which. */
+  removeExpired(): Promise<NodeId[]>;
+  /** Takes those of the shards that are free, each under a new epoch. Returns which. */
+  takeShards(request: { node: NodeId; shards: readonly number[] }): Promise<number[]>;
+  freeShards(request: { node: NodeId; shards: readonly number[] }): Promise<void>;
+  /** From now on it takes no shards; it hands over those it has. */
+  setLeaving(id: NodeId): Promise<void>;
+  /** Frees what it owns, and removes it. */
+  removeNode(id: NodeId): Promise<void>;
+  readCluster(): Promise<ClusterView>;
+  /**
+   * This node honours the configuration of an environment up to a version. Changes of destinations in shards that it
+   * owns, by the store's word, wait for it no more. Returns those destinations.
+   */
+  acknowledgeChanges(request: { node: NodeId; environment: number; version: number }): Promise<DestinationId[]>;
+  /** Whether the owner of a destination has yet to acknowledge a change of it. */
+  isChangeWaiting(id: DestinationId): Promise<boolean>;
+  /** Other nodes finish deliveries too: counts anew what bounds a destination's backlog. */
+  recountUnfinished(): Promise<void>;
+  /** Tells every node that listens, this one too, unless that gets lost. At most 7,999 bytes. */
+  announce(text: string): Promise<void>;
+  /** To be called once. `onGap`: what was announced for a while may have been missed. */
+  listen(listener: { onAnnounced: (text: string) => void; onGap: () => void }): void;
+}
+
+export type NewNode = { id: NodeId; name: string; version: string; address: string; leaseMs: number };
+
+export type ClusterNode = NewNode & {
+  startedAt: number;
+  heartbeatAt: number;
+  /** It is being stopped, and hands over its shards. */
+  isLeaving: boolean;
+};
+
+/** `owners`: by shard; null: free. */
+export type ClusterView = { now: number; nodes: ClusterNode[]; owners: (NodeId | null)[] };
+
+/** `changedEnvironments`: where changes wait for this node's acknowledgement. */
+export type RenewedLease = ClusterView & { changedEnvironments: number[] };
 
 // ── Errors ───────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -40,6 +40,7 @@ const ROUTES: [scope: Scope, method: string, path: string][] = [
   ['admin', 'GET', '/v1/api-keys'],
   ['admin', 'POST', '/v1/api-keys'],
   ['admin', 'DELETE', `/v1/api-keys/key_${ID}`],
+  ['admin', 'GET', '/v1/cluster'],
 ];
 
 test('the table above is all of /v1', () => {

@@ -59,6 +59,17 @@ export type Api = {
   close(): Promise<void>;
 };
 
+const NODE = {
+  id: 'nod_01kg9qz3xefa3vqtdw5f0bz7ra',
+  name: 'first',
+  version: '0.0.0-test',
+  address: '127.0.0.1:8383',
+  startedAt: 0,
+  lastHeartbeatAt: 1_000,
+  shardsOwned: 256,
+  isLeaving: false,
+} as const;
+
 const ALL_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'admin'];
 
 export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Api> {
@@ -147,6 +158,7 @@ function createServices({ store, clock, dispatched, logged }: Parts): ApiService
     dispatch: (delivery) => void dispatched.push(delivery),
     checkUrl: (url, mode) => guard.checkUrl(url, mode),
     probe: null,
+    readCluster: () => Promise.resolve({ nodes: [NODE], shardsFree: 0, backlog: 3 }),
     readiness: () => ({ ready: true, reasons: [] }),
     metricsText: () => Promise.resolve('postrider_up 1\n'),
     metricsToken: null,

@@ -25,6 +25,15 @@ test('health, readiness, metrics and the OpenAPI document need no key', async ()
   assert.equal(json.openapi, '3.1.0');
 });
 
+test('the cluster shows its nodes, what they own, and what is still to be sent', async () => {
+  const { json } = await api.expect(200, 'GET', '/v1/cluster');
+  const [node] = json.data as Record<string, unknown>[];
+  assert.deepEqual(
+    [node!.shards_owned, node!.last_heartbeat_at, json.shards_free, json.backlog],
+    [256, '1970-01-01T00:00:01.000Z', 0, 3],
+  );
+});
+
 test('a service that is not ready says why', async () => {
   const other = await startApi({ readiness: () => ({ ready: false, reasons: ['the store is away', 'starting'] }) });
   const { json } = await other.expect(503, 'GET', '/readyz', OPEN);

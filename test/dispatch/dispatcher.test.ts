@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
+import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import type { Runner } from '../../src/dispatch/runner.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
@@ -45,6 +46,7 @@ async function setUp(options: { slots?: number; mayRun?: () => boolean } = {}) {
     abandon: () => undefined,
   };
   const dispatcher = new Dispatcher({
+    ownership: soleOwnership,
     store: {
       sweep: async () => ({ destinations: [], next: null }),
       refill: async (requests) =>

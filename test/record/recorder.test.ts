@@ -45,6 +45,7 @@ function attempt(overrides: Partial<AttemptToRecord['result']> = {}, delivery: P
     schedule: resolveSchedule({ schedule_seconds: [10], jitter: 0 }),
     health: null,
     pauseDestination: null,
+    isOurs: () => true,
   } as AttemptToRecord;
 }
 

@@ -86,6 +86,7 @@ export function createService(options: {
     onFinished: options.onFinished,
   });
   const dispatcher: Dispatcher = new Dispatcher({
+    ownership: options.ownership,
     store,
     clock,
     payloads,

@@ -1,4 +1,5 @@
 // A simulated world: clock, database, receivers, one process of the service at a time, and what was found wrong.
+import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import type { FinishedAttempt } from '../../src/dispatch/runner.ts';
 import type { Destination } from '../../src/model/destination.ts';
 import type { DestinationId } from '../../src/model/id.ts';
@@ -93,7 +94,7 @@ export class World {
       random: this.random.fork(),
       store: this.#store,
       receivers: this.receivers,
-      ownership: { mayStart: () => this.isOwner },
+      ownership: { ...soleOwnership, mayStart: () => this.isOwner, isAlive: () => this.isOwner },
       settings: this.settings,
       onFinished: (finished) => this.#noteRecorded(finished),
       onExecuted: (method, parameters, result) => this.#noteExecuted(method, parameters, result),

@@ -1,9 +1,9 @@
 // How many unfinished deliveries each destination has, in this process's memory: counted once at open, then moved by
 // every transaction of ours. A counter in the database would be a row that every transaction waits for.
 //
-// Several nodes would each see only their own changes since they counted; whoever adds them counts again now and then
-// (loadBacklog). The limit is a fuse against one customer's silence filling the disk: it need not be exact by then.
-import { formatId } from '../../model/id.ts';
+// Of several nodes each sees only its own changes since it counted, so each counts again now and then, whatever changes
+// meanwhile. The limit is a fuse against one customer's silence filling the disk: it need not be exact by then.
+import { formatId, idShard } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import { statementOfEveryShard } from './statement.ts';
 import type { Tx } from './transaction.ts';
@@ -15,7 +15,10 @@ export interface Backlog {
   begin(): BacklogChange;
   /** A deleted destination's unfinished deliveries have ended, in whatever form: they count no more. */
   drop(destination: DestinationId): void;
-  countByEnvironment(): { environment: number; count: number }[];
+  /** `shards`: only of these. */
+  countByEnvironment(shards?: readonly number[]): { environment: number; count: number }[];
+  /** What was counted anew takes the place of what we thought. */
+  replace(counts: readonly BacklogCount[]): void;
 }
 
 export interface BacklogChange {
@@ -34,14 +37,20 @@ const COUNT = statementOfEveryShard<{ destination_id: Uint8Array; environment: n
    WHERE t.deleted_at IS NULL`,
 );
 
+export type BacklogCount = { destination: DestinationId; environment: number; count: number };
+
 /** Counts what is there. */
 export async function loadBacklog(tx: Tx): Promise<Backlog> {
   const backlog = createBacklog();
-  const change = backlog.begin();
-  for (const { destination_id: id, environment, count } of await tx.run(COUNT)) {
-    change.add(formatId('dst', id), environment, count);
-  }
+  backlog.replace(await countBacklog(tx));
   return backlog;
+}
+
+export async function countBacklog(tx: Tx): Promise<BacklogCount[]> {
+  const rows = await tx.run(COUNT);
+  return rows.map(({ destination_id: id, environment, count }) => {
+    return { destination: formatId('dst', id), environment, count };
+  });
 }
 
 function createBacklog(): Backlog {
@@ -79,12 +88,18 @@ function createBacklog(): Backlog {
       entries.delete(destination);
       dropped.add(destination);
     },
-    countByEnvironment() {
+    countByEnvironment(shards) {
+      const wanted = shards === undefined ? null : new Set(shards);
       const counts = new Map<number, number>();
-      for (const { environment, count } of entries.values()) {
+      for (const [destination, { environment, count }] of entries) {
+        if (wanted !== null && !wanted.has(idShard(destination))) continue;
         counts.set(environment, (counts.get(environment) ?? 0) + count);
       }
       return [...counts].map(([environment, count]) => ({ environment, count }));
+    },
+    replace(counts) {
+      entries.clear();
+      for (const { destination, environment, count } of counts) move(destination, environment, count);
     },
   };
 }

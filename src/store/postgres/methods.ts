@@ -1,8 +1,10 @@
 // The store's methods over their transactions.
-import type { Store } from '../store.ts';
+import type { ClusterStore, Store } from '../store.ts';
+import { countBacklog } from './backlog.ts';
 import type { ConfigurationContext, ReadContext, WriteContext } from './context.ts';
 import { createAcceptWrites } from './queries/accept.ts';
 import { createApiKeyReads, createApiKeyWrites } from './queries/api-keys.ts';
+import { createBarrierMethods } from './queries/barriers.ts';
 import { createChangeReads } from './queries/changes.ts';
 import { createDestinationReads, createDestinationWrites } from './queries/destinations.ts';
 import { createEndDeleted } from './queries/end-deleted.ts';
@@ -12,6 +14,7 @@ import { createEventReads } from './queries/events.ts';
 import { createFindWorkReads } from './queries/find-work.ts';
 import { createHealthReads } from './queries/health.ts';
 import { createDeliveryLists } from './queries/list-deliveries.ts';
+import { createNodeMethods } from './queries/nodes.ts';
 import { createPrune } from './queries/prune.ts';
 import { createDeliveryReads } from './queries/read-delivery.ts';
 import { createRecordWrites } from './queries/recording.ts';
@@ -20,6 +23,7 @@ import { createSendAgainWrites } from './queries/send-again.ts';
 import { createSigningKeyWrites } from './queries/signing-keys.ts';
 import { createStats } from './queries/stats.ts';
 import { createSubscriptionReads, createSubscriptionWrites } from './queries/subscriptions.ts';
+import type { Transactions } from './transaction.ts';
 
 export function createReadMethods(context: ReadContext) {
   return {
@@ -41,7 +45,7 @@ export function createToolMethods(context: ConfigurationContext) {
   return { ...createReadMethods(context), ...createApiKeyWrites(context) };
 }
 
-export function createMethods(context: WriteContext): Omit<Store, 'close' | 'lanes'> {
+export function createMethods(context: WriteContext): Omit<Store, 'close' | 'lanes' | 'cluster'> {
   return {
     ...createToolMethods(context),
     ...createDestinationWrites(context),
@@ -55,5 +59,18 @@ export function createMethods(context: WriteContext): Omit<Store, 'close' | 'lan
     ...createPrune(context),
     ...createEndDeleted(context),
     ...createStats(context),
+  };
+}
+
+/** What nodes do on their own connection (`leases`), and what concerns them among the rest. */
+export function createClusterMethods(
+  leases: Transactions,
+  context: WriteContext,
+): Omit<ClusterStore, 'announce' | 'listen'> {
+  const { read, backlog } = context;
+  return {
+    ...createNodeMethods(leases),
+    ...createBarrierMethods(context),
+    recountUnfinished: () => read(async (tx) => backlog.replace(await countBacklog(tx))),
   };
 }

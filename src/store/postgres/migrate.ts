@@ -23,6 +23,9 @@ export const REFERENCE = [
   'destinations',
   'signing_keys',
   'subscriptions',
+  'nodes',
+  'shards',
+  'barriers',
 ];
 
 const KEY_CHECK = 'key_check';

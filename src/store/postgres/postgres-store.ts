@@ -4,14 +4,16 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
-import type { Store } from '../store.ts';
+import type { ClusterStore, Store } from '../store.ts';
+import { createAnnouncements } from './announcements.ts';
 import { loadBacklog } from './backlog.ts';
 import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { refuseUnfinishedCopy } from './copy-progress.ts';
 import { isConnectionLoss, toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
-import { createMethods, createToolMethods } from './methods.ts';
+import type { WriteContext } from './context.ts';
+import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
 import { migrate } from './migrate.ts';
 import type { Layout } from './migrate.ts';
 import { noPartitions, openPartitions } from './partitions.ts';
@@ -35,7 +37,7 @@ export type PostgresStoreOptions = {
 export const BACKLOG_MAX_DEFAULT = 10_000_000;
 
 /** Connections for each kind of work. While one accept waits for its fsync the next one's statements run. */
-export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1 } as const;
+export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
 
 const VERSION_MIN = 15;
 /** One connection for each shard of a batch would be more than helps (Citus only). */
@@ -45,7 +47,9 @@ const CITUS_SETTINGS = ['citus.max_adaptive_executor_pool_size = 1'];
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const pools = await openPools(options);
   try {
-    return { ...createFacade(createMethods(await createContext(options, pools)), pools), lanes: LANES };
+    const context = await createContext(options, pools);
+    const facade = createFacade(createMethods(context), pools);
+    return { ...facade, lanes: LANES, cluster: openCluster(options, pools, context) };
   } catch (error) {
     await pools.close();
     throw toStoreError(error);
@@ -64,7 +68,25 @@ export async function openPostgresTool(options: PostgresStoreOptions): Promise<P
   return createFacade(createToolMethods(context), pools);
 }
 
-export type Pools = Record<keyof typeof LANES, Pool> & { layout: Layout; close: () => Promise<void> };
+export type Pools = Record<keyof typeof LANES, Pool> & {
+  layout: Layout;
+  connection: ConnectionOptions;
+  isClosed: boolean;
+  close: () => Promise<void>;
+};
+
+/** Leases are renewed on a connection of their own: nothing else may keep a node from proving that it lives. */
+function openCluster(options: PostgresStoreOptions, pools: Pools, context: WriteContext): ClusterStore {
+  const announcements = createAnnouncements({ ...pools.connection, clock: options.clock });
+  const { close } = pools;
+  pools.close = async () => {
+    await announcements.close();
+    await close();
+  };
+  const leases = transactionsOf(options, pools)(pools.cluster);
+  const guarded = guard(createClusterMethods(leases, context), pools);
+  return { ...guarded.methods, announce: announcements.announce, listen: announcements.listen };
+}
 
 /** `mayBeUnfinished`: opened to go on with a copy, not to be served. */
 export async function openPools(options: PostgresStoreOptions & { mayBeUnfinished?: boolean }): Promise<Pools> {
@@ -77,7 +99,7 @@ export async function openPools(options: PostgresStoreOptions & { mayBeUnfinishe
     const close = async (): Promise<void> => {
       await Promise.all(opened.map(([, pool]) => pool.end()));
     };
-    return { ...Object.fromEntries(opened), layout, close } as Pools;
+    return { ...Object.fromEntries(opened), layout, connection, isClosed: false, close } as Pools;
   } catch (error) {
     throw openingError(error);
   } finally {
@@ -110,7 +132,7 @@ export function transactionsOf({ clock, random, beforeStatement }: PostgresStore
   return (pool: Pool) => createTransactions({ pool, clock, random, isDistributed, beforeStatement });
 }
 
-async function createContext(options: PostgresStoreOptions, pools: Pools) {
+async function createContext(options: PostgresStoreOptions, pools: Pools): Promise<WriteContext> {
   const { clock, random, masterKey, maxBacklogPerDestination = BACKLOG_MAX_DEFAULT } = options;
   const isDistributed = pools.layout === 'distributed';
   const transactions = transactionsOf(options, pools);
@@ -146,12 +168,29 @@ function openingError(error: unknown): unknown {
 
 /** Counts what is under way, so that closing can wait for it. */
 function createFacade<Methods extends object>(methods: Methods, pools: Pools): Methods & Pick<Store, 'close'> {
-  const underWay = new Set<Promise<unknown>>();
+  const guarded = guard(methods, pools);
   let closed: Promise<void> | null = null;
+  const close = async (): Promise<void> => {
+    pools.isClosed = true;
+    await guarded.settled();
+    await pools.close();
+  };
+  return {
+    ...guarded.methods,
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** Methods that refuse when the store is closed, and reject with errors of the store. */
+function guard<Methods extends object>(methods: Methods, pools: Pools) {
+  const underWay = new Set<Promise<unknown>>();
   const guarded = Object.entries(methods).map(([name, method]: [string, (...parameters: unknown[]) => unknown]) => [
     name,
     async (...parameters: unknown[]): Promise<unknown> => {
-      if (closed !== null) throw new StoreError('unavailable', 'the store is closed');
+      if (pools.isClosed) throw new StoreError('unavailable', 'the store is closed');
       const running = (async () => method(...parameters))();
       underWay.add(running);
       try {
@@ -163,15 +202,5 @@ function createFacade<Methods extends object>(methods: Methods, pools: Pools): M
       }
     },
   ]);
-  const close = async (): Promise<void> => {
-    await Promise.allSettled(underWay);
-    await pools.close();
-  };
-  return {
-    ...(Object.fromEntries(guarded) as Methods),
-    close() {
-      closed ??= close();
-      return closed;
-    },
-  };
+  return { methods: Object.fromEntries(guarded) as Methods, settled: () => Promise.allSettled(underWay) };
 }

@@ -1,6 +1,7 @@
--- The first schema. Times are Unix milliseconds, given by the program: never now(). Ids are UUIDv7, so they sort by
--- creation and name their time; `shard` is the byte of an id that names its place in a cluster (model/id.ts): a
--- delivery's is its destination's, an event's its own. Small integers stand for names; rows/codec.ts has them:
+-- The first schema. Times are Unix milliseconds, given by the program: never now() (but for nodes). Ids are UUIDv7, so
+-- they sort by creation and name their time; `shard` is the byte of an id that names its place in a cluster
+-- (model/id.ts): a delivery's is its destination's, an event's its own. Small integers stand for names; rows/codec.ts
+-- has them:
 --   mode              0 live      1 test
 --   destination       0 active    1 paused
 --   delivery status   0 pending   1 retrying   2 succeeded   3 dead        (unfinished: status <= 1)
@@ -20,6 +21,37 @@ CREATE TABLE horizons (
 );
 
 INSERT INTO horizons (name, before) VALUES ('bodies', 0), ('rows', 0);
+
+-- Who takes part. A node proves that it lives by heartbeat_at, in this database's time: the clocks of nodes may
+-- differ. One that has not for lease_ms is removed by any other, and its shards are freed in the same transaction.
+CREATE TABLE nodes (
+  id           uuid PRIMARY KEY,
+  name         text NOT NULL,
+  version      text NOT NULL,
+  address      text NOT NULL,
+  lease_ms     integer NOT NULL,
+  started_at   bigint NOT NULL,
+  heartbeat_at bigint NOT NULL,
+  is_leaving   boolean NOT NULL DEFAULT false
+) WITH (fillfactor = 50);
+
+-- Who may send to the destinations of each shard; null: nobody just now. The epoch counts its owners.
+CREATE TABLE shards (
+  shard smallint PRIMARY KEY CHECK (shard BETWEEN 0 AND 255),
+  node  uuid,
+  epoch bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+INSERT INTO shards (shard) SELECT generate_series(0, 255);
+
+-- Changes of destinations that the owner of their shard has not acknowledged yet. Who made one answers after that.
+CREATE TABLE barriers (
+  shard          smallint NOT NULL,
+  destination_id uuid NOT NULL,
+  environment    integer NOT NULL,
+  version        bigint NOT NULL,
+  PRIMARY KEY (destination_id, version)
+);
 
 CREATE TABLE accounts (
   id   integer PRIMARY KEY,

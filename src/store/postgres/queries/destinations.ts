@@ -10,6 +10,7 @@ import type { ReadContext, WriteContext } from '../context.ts';
 import { statement } from '../statement.ts';
 import type { Value } from '../values.ts';
 import { encodeText } from '../values.ts';
+import { leaveBarrier } from './barriers.ts';
 import { DESTINATION_COLUMNS, SELECT_DESTINATION, insertKey, toOneDestination, withKeys } from './destination-rows.ts';
 import { changeCounts, raiseConfig } from './environments.ts';
 
@@ -121,6 +122,7 @@ export function createDestinationWrites({ write, sealer, backlog }: WriteContext
         const isActivated = before.status === 'paused' && after.status === 'active';
         if (isActivated) void tx.change(FORGET_FAILURES, [idShard(id), idBytes(id)]);
         void tx.change(UPDATE, [idBytes(id), version, ...valuesOf(after), now]);
+        void leaveBarrier(tx, { destinationId: id, environment, version });
         return after;
       });
     },
@@ -133,6 +135,7 @@ export function createDestinationWrites({ write, sealer, backlog }: WriteContext
         const [row] = await tx.run(SELECT_DESTINATION, [id, environment]);
         if (row === undefined) return tx.refuse(false);
         void tx.change(BURY, [id, version, now]);
+        void leaveBarrier(tx, { destinationId: request.id, environment, version });
         void tx.change(DELETE_KEYS, [id]);
         void tx.change(DELETE_HEALTH, [idShard(request.id), id]);
         const subscriptions = await tx.run(DELETE_SUBSCRIPTIONS, [id]);

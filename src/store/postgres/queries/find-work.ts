@@ -4,7 +4,7 @@ import { SHARD_COUNT, formatId, idBytes, idShard } from '../../../model/id.ts';
 import type { EventId } from '../../../model/id.ts';
 import { toOpenDelivery } from '../../rows/delivery-rows.ts';
 import type { OpenRow } from '../../rows/delivery-rows.ts';
-import type { EventPayload, Refill, RefillRequest, SweepPage } from '../../store.ts';
+import type { EventPayload, Refill, RefillRequest, SweepPage, SweepRequest } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
 import { statement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
@@ -43,25 +43,25 @@ const SELECT_IN_ORDER = statement<OpenRow>(
 /** How many shards are asked at once. */
 const SHARDS_TOGETHER = 32;
 const BEFORE_ALL = new Uint8Array(16);
+const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 type Found = SweepPage['destinations'][number] & { position: string };
 
 export function createFindWorkReads({ read, horizons }: ReadContext) {
   return {
-    sweep: ({ after, limit }: { after: string | null; limit: number }): Promise<SweepPage> =>
+    sweep: ({ after, limit, shards = ALL_SHARDS }: SweepRequest): Promise<SweepPage> =>
       read(async (tx) => {
         const found: Found[] = [];
-        let { shard, destination } = parsePosition(after);
-        while (shard < SHARD_COUNT && found.length < limit) {
-          const shards = Array.from({ length: Math.min(SHARDS_TOGETHER, SHARD_COUNT - shard) }, (_, i) => shard + i);
-          const first = destination;
-          const pages = shards.map((one, i) => sweepShard(tx, one, { after: i === 0 ? first : BEFORE_ALL, limit }));
-          const swept = (await Promise.all(pages)).flat();
-          found.push(...swept.filter((one) => one !== null));
-          // A shard with as many as were asked for may have more; where all of those are deleted ones, go on behind.
-          ({ shard, destination } = { shard: shard + shards.length, destination: BEFORE_ALL });
+        const from = parsePosition(after);
+        const left = shards.filter((shard) => shard >= from.shard).sort((a, b) => a - b);
+        while (left.length > 0 && found.length < limit) {
+          const pages = left.splice(0, SHARDS_TOGETHER).map((shard) => {
+            const first = shard === from.shard ? from.destination : BEFORE_ALL;
+            return sweepShard(tx, shard, { after: first, limit });
+          });
+          found.push(...(await Promise.all(pages)).flat());
         }
-        return toSweepPage(found, limit, shard >= SHARD_COUNT);
+        return toSweepPage(found, limit, left.length === 0);
       }),
 
     refill: (requests: RefillRequest[]): Promise<Refill[]> =>

@@ -3,6 +3,7 @@ import type { SigningKey } from '../../../model/destination.ts';
 import { idBytes } from '../../../model/id.ts';
 import type { DestinationId, SigningKeyId } from '../../../model/id.ts';
 import type { WriteContext } from '../context.ts';
+import { leaveBarrier } from './barriers.ts';
 import {
   SELECT_DESTINATION,
   STAMP_DESTINATION,
@@ -40,6 +41,7 @@ export function createSigningKeyWrites({ write, sealer }: WriteContext) {
         if (newest !== undefined) void setKeyExpiry(tx, id, newest.id, previousExpiresAt);
         void insertKey(tx, id, key, sealer);
         void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
+        void leaveBarrier(tx, { destinationId: id, environment, version });
         return { result: 'rotated' };
       });
     },
@@ -55,6 +57,7 @@ export function createSigningKeyWrites({ write, sealer }: WriteContext) {
         if (!isThere) return tx.refuse('key_not_found');
         void deleteKey(tx, id, keyId);
         void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
+        void leaveBarrier(tx, { destinationId: id, environment, version });
         return 'ended';
       });
     },

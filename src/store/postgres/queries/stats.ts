@@ -8,9 +8,9 @@ const SELECT_SIZE = statement<{ bytes: number }>('stats_size', 'SELECT pg_databa
 export function createStats({ read, backlog }: WriteContext) {
   return {
     /** Unfinished deliveries from memory (backlog.ts): counting millions for every scrape would be the real load. */
-    async readStats(): Promise<StoreStats> {
+    async readStats(shards?: readonly number[]): Promise<StoreStats> {
       const [size] = await read((tx) => tx.run(SELECT_SIZE));
-      return { unfinished: backlog.countByEnvironment(), storedBytes: size!.bytes, freeBytes: null };
+      return { unfinished: backlog.countByEnvironment(shards), storedBytes: size!.bytes, freeBytes: null };
     },
   };
 }

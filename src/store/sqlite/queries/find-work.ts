@@ -1,7 +1,7 @@
 // Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send.
-import { formatId, idBytes } from '../../../model/id.ts';
+import { formatId, idBytes, idShard } from '../../../model/id.ts';
 import type { DeliveryId, EventId } from '../../../model/id.ts';
-import type { EventPayload, Refill, RefillRequest, SweepPage } from '../../store.ts';
+import type { EventPayload, Refill, RefillRequest, SweepPage, SweepRequest } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { toOpenDelivery } from '../../rows/delivery-rows.ts';
@@ -49,8 +49,9 @@ export function createFindWorkReads({ db, read, destinationKeys }: ReadContext) 
   };
 
   return {
-    sweep: ({ after, limit }: { after: string | null; limit: number }): SweepPage =>
+    sweep: ({ after, limit, shards }: SweepRequest): SweepPage =>
       read(() => {
+        const wanted = shards === undefined ? null : new Set(shards);
         const destinations: SweepPage['destinations'] = [];
         let key = after === null ? 0 : Number(after);
         while (destinations.length < limit) {
@@ -59,7 +60,9 @@ export function createFindWorkReads({ db, read, destinationKeys }: ReadContext) 
           key = row.destination;
           const destination = selectDestination.get(key);
           if (destination === undefined) continue;
-          destinations.push({ destinationId: formatId('dst', destination.id), dueAt: row.due_at });
+          const destinationId = formatId('dst', destination.id);
+          if (wanted !== null && !wanted.has(idShard(destinationId))) continue;
+          destinations.push({ destinationId, dueAt: row.due_at });
         }
         return { destinations, next: String(key) };
       }),

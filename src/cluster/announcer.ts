@@ -1,0 +1,94 @@
+// Collects what is to be announced and sends it at most every 2 ms: a burst of accepts makes a few announcements, and
+// an idle system announces at once.
+import type { DestinationId } from '../model/id.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { ClusterStore } from '../store/store.ts';
+import { encodeWakeUp } from './wake-up.ts';
+import type { WakeUp } from './wake-up.ts';
+
+export const ANNOUNCE_INTERVAL_MS = 2;
+
+export interface Announcer {
+  announce(wakeUp: Partial<WakeUp>): void;
+  /** Resolves when what was announced by now has been sent, or been lost. */
+  flush(): Promise<void>;
+}
+
+export function createAnnouncer(options: {
+  store: Pick<ClusterStore, 'announce'>;
+  clock: Clock;
+  onError: (error: unknown) => void;
+}): Announcer {
+  const { store, clock, onError } = options;
+  let pending = createPending();
+  let sentAt = Number.NEGATIVE_INFINITY;
+  let timer: Timer | null = null;
+  let sending: Promise<void> | null = null;
+
+  const send = async (): Promise<void> => {
+    const texts = encodeWakeUp(pending.take());
+    pending = createPending();
+    sentAt = clock.monotonic();
+    try {
+      await Promise.all(texts.map((text) => store.announce(text)));
+    } catch (error) {
+      // It is lost, and the sweep finds what it was about.
+      onError(error);
+    }
+    sending = null;
+    // While one is on its way the next ones gather.
+    if (!pending.isEmpty()) schedule();
+  };
+
+  const schedule = (): void => {
+    if (timer !== null || sending !== null) return;
+    timer = clock.setTimer(
+      () => {
+        timer = null;
+        sending = send();
+      },
+      Math.max(0, sentAt + ANNOUNCE_INTERVAL_MS - clock.monotonic()),
+    );
+  };
+
+  return {
+    announce(wakeUp) {
+      pending.add(wakeUp);
+      schedule();
+    },
+    async flush() {
+      while (sending !== null || !pending.isEmpty()) {
+        timer?.cancel();
+        timer = null;
+        sending ??= send();
+        await sending;
+      }
+    },
+  };
+}
+
+function createPending() {
+  const due = new Set<DestinationId>();
+  const forced = new Set<DestinationId>();
+  const changed = new Set<number>();
+  const acknowledged = new Set<DestinationId>();
+  let hasMoved = false;
+  return {
+    add(wakeUp: Partial<WakeUp>): void {
+      for (const id of wakeUp.due ?? []) due.add(id);
+      for (const id of wakeUp.forced ?? []) forced.add(id);
+      for (const environment of wakeUp.changed ?? []) changed.add(environment);
+      for (const id of wakeUp.acknowledged ?? []) acknowledged.add(id);
+      hasMoved ||= wakeUp.hasMoved === true;
+    },
+    isEmpty: () => due.size + forced.size + changed.size + acknowledged.size === 0 && !hasMoved,
+    take: (): WakeUp => ({
+      due: [...due],
+      forced: [...forced],
+      shards: [],
+      changed: [...changed],
+      acknowledged: [...acknowledged],
+      hasMoved,
+    }),
+  };
+}

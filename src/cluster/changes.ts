@@ -1,0 +1,80 @@
+// A change of a destination is answered when the owner of its shard honours it, whichever node took the request. The
+// change left a row in the store; the owner catches up, removes the row, and says so.
+import { ApiError } from '../model/error.ts';
+import type { DestinationId, NodeId } from '../model/id.ts';
+import { delay } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ClusterStore } from '../store/store.ts';
+import type { Announcer } from './announcer.ts';
+import type { Work } from './work.ts';
+
+/** An owner that lives acknowledges within a step or two even if it hears nothing. */
+const CONFIRM_FOR_MS = 4_000;
+const LOOK_AGAIN_MIN_MS = 25;
+const LOOK_AGAIN_MAX_MS = 200;
+const RETRY_AFTER_SECONDS = 2;
+
+export interface Changes {
+  /** This node goes by the configuration as it is now; whoever waits for it to do so need not wait any longer. */
+  acknowledge(environments: readonly number[]): Promise<void>;
+  /** Resolves when the owner honours a change that was committed before; ApiError `unavailable` after a while. */
+  confirm(change: { environment: number; destinationId: DestinationId }): Promise<void>;
+  /** Somebody has acknowledged changes of these. */
+  noteAcknowledged(ids: readonly DestinationId[]): void;
+}
+
+export function createChanges(options: {
+  id: NodeId;
+  store: Pick<ClusterStore, 'acknowledgeChanges' | 'isChangeWaiting'>;
+  clock: Clock;
+  work: Pick<Work, 'catchUp'>;
+  announcer: Announcer;
+}): Changes {
+  const { id, store, clock, work, announcer } = options;
+  const waiting = new Map<DestinationId, Set<() => void>>();
+
+  const acknowledge = async (environments: readonly number[]): Promise<void> => {
+    for (const environment of environments) {
+      const version = await work.catchUp(environment);
+      const acknowledged = await store.acknowledgeChanges({ node: id, environment, version });
+      if (acknowledged.length > 0) announcer.announce({ acknowledged });
+    }
+  };
+
+  /** Resolves when something is said about the destination, or after a while. */
+  const hear = async (destinationId: DestinationId, waitMs: number): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiters = waiting.get(destinationId) ?? new Set();
+    waiting.set(destinationId, waiters.add(resolve));
+    await Promise.race([promise, delay(clock, waitMs)]);
+    waiters.delete(resolve);
+    if (waiters.size === 0) waiting.delete(destinationId);
+  };
+
+  return {
+    acknowledge,
+    async confirm({ environment, destinationId }) {
+      // Nearly half of the time in a cluster of two, and always in one of one, that is all.
+      await acknowledge([environment]);
+      const endsAt = clock.monotonic() + CONFIRM_FOR_MS;
+      let waitMs = LOOK_AGAIN_MIN_MS;
+      while (await store.isChangeWaiting(destinationId)) {
+        if (clock.monotonic() >= endsAt) throw unconfirmed();
+        if (waitMs === LOOK_AGAIN_MIN_MS) announcer.announce({ changed: [environment] });
+        await hear(destinationId, waitMs);
+        waitMs = Math.min(LOOK_AGAIN_MAX_MS, 2 * waitMs);
+      }
+    },
+    noteAcknowledged(ids) {
+      for (const destinationId of ids) for (const resolve of waiting.get(destinationId) ?? []) resolve();
+    },
+  };
+}
+
+function unconfirmed(): ApiError {
+  return new ApiError(
+    'unavailable',
+    'the change is stored, but the node that sends to this destination has not confirmed it yet; read it again later',
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+}

@@ -1,0 +1,42 @@
+// Many nodes on one store that act as one, or one node that is all there is (sole-node.ts): what the rest of the
+// service sees of it.
+import type { OpenDelivery } from '../model/delivery.ts';
+import type { DestinationId, NodeId } from '../model/id.ts';
+
+export interface Cluster {
+  readonly ownership: {
+    mayStart(destinationId: DestinationId): boolean;
+    isAlive(): boolean;
+    ownedSince(shard: number): number | null;
+    ownedShards(): readonly number[] | undefined;
+  };
+  /** Takes part. `address`: where this node listens, `host:port`. */
+  join(address: string): Promise<void>;
+  /** Hands over every shard, waiting at most `graceMs` for what is on the wire. */
+  leave(graceMs: number): Promise<void>;
+  /** After `leave`, when nothing is stored any more that others should hear of. */
+  close(): Promise<void>;
+  /** Deliveries that were just stored here: those whose destinations are another node's are told to that. */
+  announce(deliveries: readonly OpenDelivery[]): void;
+  /** Resolves when the node that sends to the destination honours a change that was just committed. */
+  confirm(change: { environment: number; destinationId: DestinationId }): Promise<void>;
+  /** Why this node should get no requests; empty: it should. */
+  troubles(): string[];
+  read(): Promise<ClusterState>;
+}
+
+export type ClusterState = { nodes: NodeState[]; shardsFree: number };
+
+export type NodeState = {
+  id: NodeId;
+  name: string;
+  version: string;
+  address: string;
+  startedAt: number;
+  lastHeartbeatAt: number;
+  shardsOwned: number;
+  isLeaving: boolean;
+};
+
+/** Of the node itself; the rest it finds out when it listens. */
+export type NodeIdentity = { id: NodeId; name: string; version: string };

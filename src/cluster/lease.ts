@@ -1,0 +1,35 @@
+// How long this node may believe that it is alive. It stops well before others may take its shards, counted from
+// before the renewal was sent, and by both clocks: one stands still while a machine sleeps, the other may be set.
+import type { Clock } from '../runtime/clock.ts';
+
+/** The rest is for what was sent just before the end, and for clocks that run at different speeds. */
+const FENCE_AT = 0.7;
+
+export type Moment = { now: number; monotonic: number };
+
+export interface Lease {
+  /** The store has confirmed that we live; `sentAt`: from before it was asked. */
+  renew(sentAt: Moment): void;
+  /** The store says that we were given up. */
+  lose(): void;
+  /** Checked before every send. */
+  isHeld(): boolean;
+}
+
+export function createLease(clock: Clock, leaseMs: number): Lease {
+  const heldMs = leaseMs * FENCE_AT;
+  let renewedAt: Moment | null = null;
+  return {
+    renew(sentAt) {
+      renewedAt = sentAt;
+    },
+    lose() {
+      renewedAt = null;
+    },
+    isHeld() {
+      if (renewedAt === null || clock.monotonic() - renewedAt.monotonic >= heldMs) return false;
+      // The wall clock counts however it moved: set back, it says nothing about how long we slept.
+      return Math.abs(clock.now() - renewedAt.now) < heldMs;
+    },
+  };
+}

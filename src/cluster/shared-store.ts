@@ -1,0 +1,226 @@
+// A node among others on one store: puts its parts together, and acts on what the others announce.
+import { idShard } from '../model/id.ts';
+import type { OpenDelivery } from '../model/delivery.ts';
+import { isForced } from '../model/delivery.ts';
+import type { DestinationId } from '../model/id.ts';
+import { delay } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ClusterStore, ClusterView } from '../store/store.ts';
+import { createAnnouncer } from './announcer.ts';
+import type { Announcer } from './announcer.ts';
+import { createChanges } from './changes.ts';
+import type { Changes } from './changes.ts';
+import type { Cluster, ClusterState, NodeIdentity } from './cluster.ts';
+import { createLease } from './lease.ts';
+import type { Lease } from './lease.ts';
+import { Membership } from './membership.ts';
+import { OwnedShards } from './owned-shards.ts';
+import { decodeWakeUp } from './wake-up.ts';
+import type { Work } from './work.ts';
+
+/** Clocks that differ by less matter nowhere. */
+const OFFSET_IGNORED_MS = 1_000;
+const OFFSET_MAX_MS = 60_000;
+/** At a stop, beyond the time that what is on the wire is given. */
+const LEAVE_EXTRA_MS = 5_000;
+
+export type ClusterEvents = {
+  onRenewalFailed: () => void;
+  onLeaseLost: () => void;
+  onNodesRemoved: (nodes: readonly string[]) => void;
+  onShardsTaken: (count: number) => void;
+  onShardsReleased: (count: number) => void;
+  onError: (error: unknown, where: string) => void;
+};
+
+export type SharedStoreOptions = {
+  node: NodeIdentity;
+  leaseMs: number;
+  store: ClusterStore;
+  /** The machine's own. */
+  clock: Clock;
+  /** Makes the clock that rules go by agree with the store's. */
+  adjustClock: (offsetMs: number) => void;
+  work: Work;
+  events: ClusterEvents;
+};
+
+export function createSharedStoreNode(options: SharedStoreOptions): Cluster {
+  return new SharedStoreNode(options);
+}
+
+class SharedStoreNode implements Cluster {
+  readonly ownership: Cluster['ownership'];
+  readonly #options: SharedStoreOptions;
+  readonly #lease: Lease;
+  readonly #shards: OwnedShards;
+  readonly #announcer: Announcer;
+  readonly #changes: Changes;
+  readonly #membership: Membership;
+  #isAway = false;
+  #offsetMs = 0;
+  #adjustedMs = 0;
+
+  constructor(options: SharedStoreOptions) {
+    this.#options = options;
+    const { node, store, clock, work, leaseMs, events } = options;
+    const { id } = node;
+    this.#lease = createLease(clock, leaseMs);
+    this.#announcer = createAnnouncer({ store, clock, onError: this.#errorsOf('announce') });
+    this.#changes = createChanges({ id, store, clock, work, announcer: this.#announcer });
+    this.#shards = new OwnedShards({
+      id,
+      store,
+      clock,
+      work,
+      // A new owner has loaded everything: that is what changes from before were waiting for.
+      onGained: () => this.#changes.acknowledge(work.environments()),
+      onReleased: (count) => {
+        events.onShardsReleased(count);
+        this.#announcer.announce({ hasMoved: true });
+      },
+      onError: this.#errorsOf('shards'),
+    });
+    this.#membership = this.#createMembership();
+    this.ownership = this.#createOwnership();
+  }
+
+  async join(address: string): Promise<void> {
+    const { node, leaseMs, store } = this.#options;
+    store.listen({ onAnnounced: (text) => this.#hear(text), onGap: () => this.#lookEverywhere() });
+    await this.#membership.join({ ...node, address, leaseMs });
+    this.#announcer.announce({ hasMoved: true });
+  }
+
+  async leave(graceMs: number): Promise<void> {
+    const handOver = async (): Promise<void> => {
+      await this.#membership.beginLeaving();
+      await this.#shards.giveAll(graceMs);
+    };
+    // Bounded, for the store may be the reason why somebody stops us: then the lease runs out by itself.
+    const handedOver = handOver().catch(this.#errorsOf('leave'));
+    await Promise.race([handedOver, delay(this.#options.clock, graceMs + LEAVE_EXTRA_MS)]);
+  }
+
+  async close(): Promise<void> {
+    const stopped = this.#membership.stop().catch(this.#errorsOf('leave'));
+    await Promise.race([stopped, delay(this.#options.clock, LEAVE_EXTRA_MS)]);
+    this.#announcer.announce({ hasMoved: true });
+    await Promise.race([this.#announcer.flush(), delay(this.#options.clock, LEAVE_EXTRA_MS)]);
+  }
+
+  announce(deliveries: readonly OpenDelivery[]): void {
+    const others = deliveries.filter(({ destinationId }) => this.#shards.since(idShard(destinationId)) === null);
+    if (others.length === 0) return;
+    const idsOf = (of: OpenDelivery[]): DestinationId[] => of.map(({ destinationId }) => destinationId);
+    this.#announcer.announce({
+      due: idsOf(others.filter((delivery) => !isForced(delivery))),
+      forced: idsOf(others.filter(isForced)),
+    });
+  }
+
+  confirm(change: { environment: number; destinationId: DestinationId }): Promise<void> {
+    return this.#changes.confirm(change);
+  }
+
+  troubles(): string[] {
+    const troubles = [];
+    if (this.#isAway) troubles.push('the database cannot be reached');
+    if (!this.#lease.isHeld()) troubles.push('the lease of this node has run out');
+    if (Math.abs(this.#offsetMs) > OFFSET_MAX_MS) {
+      troubles.push(`the clock of this machine is ${Math.round(this.#offsetMs / 1_000)} s behind the database's`);
+    }
+    return troubles;
+  }
+
+  async read(): Promise<ClusterState> {
+    return toState(await this.#options.store.readCluster());
+  }
+
+  #createOwnership(): Cluster['ownership'] {
+    const since = (shard: number): number | null => this.#shards.since(shard);
+    const isAlive = (): boolean => this.#lease.isHeld();
+    return {
+      mayStart: (destinationId) => since(idShard(destinationId)) !== null && isAlive(),
+      isAlive,
+      ownedSince: since,
+      ownedShards: () => this.#shards.list(),
+    };
+  }
+
+  #createMembership(): Membership {
+    const { store, clock, leaseMs, work, events } = this.#options;
+    return new Membership(
+      {
+        store,
+        clock,
+        lease: this.#lease,
+        shards: this.#shards,
+        acknowledge: (environments) => this.#changes.acknowledge(environments),
+        onRenewed: ({ wasHeld, offsetMs }) => {
+          this.#isAway = false;
+          this.#noteOffset(offsetMs);
+          if (!wasHeld) work.resume();
+        },
+        onRenewalFailed: () => {
+          this.#isAway = true;
+          events.onRenewalFailed();
+        },
+        onLost: events.onLeaseLost,
+        onRemoved: (nodes) => {
+          events.onNodesRemoved(nodes);
+          this.#announcer.announce({ hasMoved: true });
+        },
+        onTaken: events.onShardsTaken,
+        onError: events.onError,
+      },
+      leaseMs,
+    );
+  }
+
+  #noteOffset(offsetMs: number): void {
+    this.#offsetMs = offsetMs;
+    if (Math.abs(offsetMs - this.#adjustedMs) <= OFFSET_IGNORED_MS) return;
+    this.#adjustedMs = Math.abs(offsetMs) <= OFFSET_IGNORED_MS ? 0 : Math.round(offsetMs);
+    this.#options.adjustClock(this.#adjustedMs);
+  }
+
+  #hear(text: string): void {
+    const { work } = this.#options;
+    const { due, forced, shards, changed, acknowledged, hasMoved } = decodeWakeUp(text);
+    const isDueKnown = work.wake(due, { isForced: false });
+    const isForcedKnown = work.wake(forced, { isForced: true });
+    if (!isDueKnown || !isForcedKnown) void this.#catchUpAll().catch(this.#errorsOf('follow'));
+    if (shards.length > 0) this.#shards.sweepSoon(shards);
+    const environments = changed.filter((environment) => work.environments().includes(environment));
+    if (environments.length > 0) void this.#changes.acknowledge(environments).catch(this.#errorsOf('follow'));
+    this.#changes.noteAcknowledged(acknowledged);
+    if (hasMoved) this.#membership.wake();
+  }
+
+  /** What was announced meanwhile may have been missed. */
+  #lookEverywhere(): void {
+    this.#shards.sweepSoon(this.#shards.list());
+    this.#membership.wake();
+  }
+
+  async #catchUpAll(): Promise<void> {
+    const { work } = this.#options;
+    for (const environment of work.environments()) await work.catchUp(environment);
+  }
+
+  #errorsOf(where: string): (error: unknown) => void {
+    return (error) => this.#options.events.onError(error, where);
+  }
+}
+
+function toState({ nodes, owners }: ClusterView): ClusterState {
+  return {
+    nodes: nodes.map(({ heartbeatAt, leaseMs: _, ...node }) => ({
+      ...node,
+      lastHeartbeatAt: heartbeatAt,
+      shardsOwned: owners.filter((owner) => owner === node.id).length,
+    })),
+    shardsFree: owners.filter((owner) => owner === null).length,
+  };
+}

@@ -1,0 +1,237 @@
+// Many nodes on a virtual clock that are stopped, killed, cut off and joined at random moments: no two of them ever
+// send to one shard, and when the trouble is over all shards are shared evenly and have been swept.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Cluster } from '../../src/cluster/cluster.ts';
+import { createSharedStoreNode } from '../../src/cluster/shared-store.ts';
+import { SHARD_COUNT } from '../../src/model/id.ts';
+import type { DestinationId } from '../../src/model/id.ts';
+import { delay } from '../../src/runtime/clock.ts';
+import type { Clock, Timer } from '../../src/runtime/clock.ts';
+import { createIds } from '../../src/runtime/ids.ts';
+import { SeededRandom } from '../sim/seeded-random.ts';
+import { VirtualClock } from '../sim/virtual-clock.ts';
+import { MemoryCluster, STORE_OFFSET_MS } from './memory-cluster.ts';
+
+const LEASE_MS = 10_000;
+const SEEDS = 25;
+const TROUBLE_MS = 180_000;
+/** A lease that runs out at the last moment, stability, and half of the shards at 16 a second. */
+const CALM_MS = 60_000;
+const LOOK_EVERY_MS = 40;
+
+/** A process: it can be stopped and continued, and its wall clock is its own. */
+class SimulatedNode {
+  readonly cluster: Cluster;
+  /** When each shard was last swept. */
+  readonly sweptAt = new Map<number, number>();
+  isAlive = true;
+  isAsleep = false;
+  offsetMs = 0;
+  readonly skewMs: number;
+  readonly #waking: (() => void)[] = [];
+
+  constructor(world: World) {
+    const { clock, random, store } = world;
+    const skewMs = random.between(-500_000, 500_000);
+    this.skewMs = skewMs;
+    const own: Clock = {
+      now: () => clock.now() + skewMs,
+      monotonic: () => clock.monotonic(),
+      setTimer: (callback, delayMs) => this.#setTimer(clock, callback, delayMs),
+      afterTurn: (callback) => clock.afterTurn(callback),
+    };
+    const isAlive = (): boolean => this.isAlive;
+    this.cluster = createSharedStoreNode({
+      node: { id: world.ids.next('nod'), name: 'simulated', version: '0' },
+      leaseMs: LEASE_MS,
+      store: store.storeFor({ isAlive, whenAwake: () => this.#whenAwake() }),
+      clock: own,
+      adjustClock: (offsetMs) => (this.offsetMs = offsetMs),
+      work: {
+        load: async (_shards, mark) => {
+          await delay(own, random.between(1, 300));
+          mark();
+        },
+        sweep: async (shards) => {
+          await delay(own, random.between(1, 300));
+          for (const shard of shards) this.sweptAt.set(shard, clock.monotonic());
+        },
+        release: (_shards, graceMs) => delay(own, random.between(1, Math.max(1, graceMs))),
+        busyShards: () => new Set(),
+        wake: () => true,
+        resume: () => undefined,
+        environments: () => [1, 2],
+        catchUp: async () => 1,
+      },
+      events: {
+        onRenewalFailed: () => undefined,
+        onLeaseLost: () => undefined,
+        onNodesRemoved: () => undefined,
+        onShardsTaken: () => undefined,
+        onShardsReleased: () => undefined,
+        onError: () => undefined,
+      },
+    });
+  }
+
+  /** Whether it would send to this destination now. */
+  sends(destination: DestinationId): boolean {
+    return this.isAlive && !this.isAsleep && this.cluster.ownership.mayStart(destination);
+  }
+
+  async sleep(clock: Clock, forMs: number): Promise<void> {
+    if (this.isAsleep) return;
+    this.isAsleep = true;
+    await delay(clock, forMs);
+    this.isAsleep = false;
+    for (const wake of this.#waking.splice(0)) wake();
+  }
+
+  async #whenAwake(): Promise<void> {
+    while (this.isAsleep) await new Promise<void>((resolve) => this.#waking.push(resolve));
+  }
+
+  #setTimer(clock: Clock, callback: () => void, delayMs: number): Timer {
+    let isCancelled = false;
+    const fire = (): void => {
+      if (!this.isAlive || isCancelled) return;
+      if (this.isAsleep) this.#waking.push(fire);
+      else callback();
+    };
+    const timer = clock.setTimer(fire, delayMs);
+    return {
+      cancel() {
+        isCancelled = true;
+        timer.cancel();
+      },
+    };
+  }
+}
+
+class World {
+  readonly clock = new VirtualClock();
+  readonly random: SeededRandom;
+  readonly ids;
+  readonly store: MemoryCluster;
+  readonly destinations: DestinationId[];
+  nodes: SimulatedNode[] = [];
+  looks = 0;
+
+  constructor(seed: number) {
+    this.random = new SeededRandom(seed);
+    this.ids = createIds(this.clock, this.random);
+    this.store = new MemoryCluster(this.clock, this.random);
+    this.destinations = Array.from({ length: SHARD_COUNT }, (_, shard) => this.ids.next('dst', shard));
+  }
+
+  /** A process whose first step fails ends; somebody starts it again. */
+  async add(): Promise<void> {
+    const node = new SimulatedNode(this);
+    try {
+      await node.cluster.join('here');
+      this.nodes.push(node);
+    } catch {
+      node.isAlive = false;
+    }
+  }
+
+  kill(node: SimulatedNode): void {
+    node.isAlive = false;
+    this.nodes = this.nodes.filter((one) => one !== node);
+  }
+
+  async stop(node: SimulatedNode): Promise<void> {
+    await node.cluster.leave(2_000);
+    await node.cluster.close();
+    this.kill(node);
+  }
+
+  async trouble(): Promise<void> {
+    const { random, clock, store } = this;
+    const endsAt = clock.monotonic() + TROUBLE_MS;
+    while (clock.monotonic() < endsAt) {
+      const node = this.nodes[random.between(0, this.nodes.length - 1)];
+      const what = random.between(0, 7);
+      if (node === undefined || (what === 0 && this.nodes.length < 6)) await this.add();
+      else if (what <= 2) void node.sleep(clock, random.between(100, 2.5 * LEASE_MS));
+      else if (what === 3 && this.nodes.length > 1) this.kill(node);
+      else if (what === 4 && this.nodes.length > 1) void this.stop(node);
+      else if (what === 5) await this.outage(random.between(100, 2 * LEASE_MS));
+      else {
+        store.lossProbability = random.chance(0.5) ? 0 : random.fraction() / 2;
+        store.latencyMaxMs = random.chance(0.7) ? 20 : 3_000;
+      }
+      await delay(clock, random.between(10, 6_000));
+    }
+    Object.assign(store, { lossProbability: 0, latencyMaxMs: 20 });
+    if (this.nodes.length === 0) await this.add();
+  }
+
+  async outage(forMs: number): Promise<void> {
+    this.store.isAway = true;
+    await delay(this.clock, forMs);
+    this.store.isAway = false;
+  }
+
+  assertOneSender(seed: number): void {
+    this.looks++;
+    for (const destination of this.destinations) {
+      const senders = this.nodes.filter((node) => node.sends(destination));
+      assert.ok(senders.length <= 1, `seed ${seed}: ${senders.length} nodes send at ${this.clock.monotonic()} ms`);
+    }
+  }
+
+  watch(seed: number, fail: (error: unknown) => void): void {
+    this.clock.setTimer(() => {
+      try {
+        this.assertOneSender(seed);
+        this.watch(seed, fail);
+      } catch (error) {
+        fail(error);
+      }
+    }, LOOK_EVERY_MS);
+  }
+}
+
+describe('nodes in trouble', () => {
+  test('never two send to one shard, and in the end all is shared', { timeout: 120_000 }, async (t) => {
+    let looks = 0;
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const world = new World(seed);
+      const { clock, store } = world;
+      let failure: Error | null = null;
+      world.watch(seed, (error) => (failure ??= error as Error));
+      for (let i = 0; i < 3; i++) await clock.runFor(world.add());
+      await clock.runFor(world.trouble());
+      await clock.run(CALM_MS);
+      if (failure !== null) throw failure;
+      const share = SHARD_COUNT / world.nodes.length;
+      for (const node of world.nodes) {
+        const owned = node.cluster.ownership.ownedShards()!;
+        assert.ok(Math.abs(owned.length - share) < 1, `seed ${seed}: ${owned.length} of ${world.nodes.length} nodes`);
+        for (const shard of owned) {
+          const since = node.cluster.ownership.ownedSince(shard)!;
+          assert.ok((node.sweptAt.get(shard) ?? 0) >= since, `seed ${seed}: shard ${shard} was not swept`);
+        }
+        assert.deepEqual(
+          node.cluster.troubles().filter((trouble) => !trouble.includes('clock')),
+          [],
+          `seed ${seed}`,
+        );
+      }
+      assert.ok(!store.owners.includes(null), `seed ${seed}`);
+      looks += world.looks;
+    }
+    t.diagnostic(`${SEEDS} histories, looked at ${looks} times`);
+  });
+
+  test('a clock that is off is set right by the store’s, and the node is not ready while it is far off', async () => {
+    const world = new World(1);
+    await world.clock.runFor(world.add());
+    const [node] = world.nodes;
+    const wrongMs = STORE_OFFSET_MS - node!.skewMs;
+    assert.ok(Math.abs(node!.offsetMs - wrongMs) < 50, `${node!.offsetMs} for ${wrongMs}`);
+    assert.match(node!.cluster.troubles().join(), /the clock of this machine is \d+ s behind/);
+  });
+});

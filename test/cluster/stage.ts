@@ -1,0 +1,274 @@
+// Several real nodes on one real PostgreSQL, a receiver whose log is the judge, and a publisher that remembers every
+// 202 it got.
+import assert from 'node:assert/strict';
+import { formatId, idBytes, idShard } from '../../src/model/id.ts';
+import type { NodeId } from '../../src/model/id.ts';
+import { delay, systemClock } from '../../src/runtime/clock.ts';
+import { Api } from '../e2e/api.ts';
+import type { Destination, Event } from '../e2e/api.ts';
+import { startReceiver } from '../e2e/receiver.ts';
+import type { Receiver, Respond } from '../e2e/receiver.ts';
+import { Service, runCommand } from '../e2e/service.ts';
+import type { Scope, Settings } from '../e2e/service.ts';
+import type { PostgresServer } from '../store/postgres/server.ts';
+
+export type ClusterNode = {
+  id: NodeId;
+  name: string;
+  version: string;
+  address: string;
+  started_at: string;
+  last_heartbeat_at: string;
+  shards_owned: number;
+  is_leaving: boolean;
+};
+export type ClusterReport = { data: ClusterNode[]; shards_free: number; backlog: number };
+
+const MASTER_KEY = '11'.repeat(32);
+const WAIT_MS_MAX = 30_000;
+const LOOK_EVERY_MS = 25;
+const SHARDS = 256;
+
+let made = 0;
+
+export class Stage {
+  readonly nodes: Service[] = [];
+  readonly server: PostgresServer;
+  readonly database: string;
+  readonly #scope: Scope;
+  readonly #settings: Settings;
+  /** For the test environment, with every scope. */
+  key = '';
+  #named = 0;
+
+  constructor(scope: Scope, server: PostgresServer, settings: Settings) {
+    this.#scope = scope;
+    this.server = server;
+    this.database = `cluster_${process.pid}_${made++}`;
+    this.#settings = settings;
+  }
+
+  /** One more node, which has joined; it has its share only `whenShared`. */
+  async addNode(settings: Settings = {}): Promise<Service> {
+    const node = new Service({
+      DATABASE_URL: this.server.urlOf(this.database),
+      MASTER_KEY,
+      NODE_NAME: `node-${++this.#named}`,
+      REACHABILITY_CHECK: 'off',
+      ...this.#settings,
+      ...settings,
+    });
+    this.#scope.after(() => node.end());
+    await node.start();
+    if (this.key === '') this.key = await makeKey(node);
+    node.key = this.key;
+    this.nodes.push(node);
+    return node;
+  }
+
+  api(node: Service): Api {
+    return new Api(node, this.key);
+  }
+
+  report(node: Service): Promise<ClusterReport> {
+    return this.api(node).expect<ClusterReport>(200, 'GET', '/v1/cluster');
+  }
+
+  /** Resolves when these are all there are, every shard is somebody's, and no node has more than its share. */
+  async whenShared(nodes: readonly Service[] = this.nodes): Promise<ClusterReport> {
+    const share = Math.ceil(SHARDS / nodes.length);
+    return eventually(
+      () => this.report(nodes[0]!),
+      ({ data, shards_free: free }) =>
+        data.length === nodes.length && free === 0 && data.every(({ shards_owned: owned }) => owned <= share),
+    );
+  }
+
+  /** As after a while, but at once: moving shards for balance is not in a hurry. */
+  async share(): Promise<void> {
+    await this.server.query(
+      `UPDATE shards SET node = (SELECT id FROM nodes ORDER BY id LIMIT 1 OFFSET shard % ${this.nodes.length})`,
+      this.database,
+    );
+    for (const node of this.nodes) {
+      await eventually(
+        () => this.metric(node, 'postrider_shards_owned'),
+        (owned) => Math.abs(owned - SHARDS / this.nodes.length) < 1,
+      );
+    }
+  }
+
+  /** What a node itself says. */
+  async metric(node: Service, name: string): Promise<number> {
+    const { text } = await this.api(node).send('GET', '/metrics');
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)![1]);
+  }
+
+  /** Resolves when nothing is on a node's wire, or waits for it in memory. */
+  async whenNothingIsSent(node: Service): Promise<void> {
+    await eventually(
+      async () => [
+        await this.metric(node, 'postrider_attempts_on_wire'),
+        await this.metric(node, 'postrider_deliveries_waiting_in_memory'),
+      ],
+      (counts) => counts.every((count) => count === 0),
+    );
+  }
+
+  /** When the last recorded attempt at a destination began; Unix ms. */
+  async lastAttemptAt({ id }: Destination): Promise<number> {
+    const uuid = Buffer.from(idBytes(id)).toString('hex');
+    const rows = await this.server.query(
+      `SELECT max(started_at)::text AS last FROM attempts WHERE delivery_id IN (
+         SELECT id FROM done_deliveries WHERE destination_id = '${uuid}'
+         UNION ALL SELECT id FROM open_deliveries WHERE destination_id = '${uuid}')`,
+      this.database,
+    );
+    return Number(rows[0]!['last']);
+  }
+
+  /** The id that a node has in the cluster, by its name. */
+  async idOf(node: Service): Promise<NodeId> {
+    const name = node.environment()['POSTRIDER_NODE_NAME'];
+    const { data } = await this.report(node);
+    return data.find((one) => one.name === name)!.id;
+  }
+
+  /** The owner of each shard, as the store has it. */
+  async owners(): Promise<(NodeId | null)[]> {
+    const rows = await this.server.query('SELECT shard, node::text FROM shards ORDER BY shard', this.database);
+    return rows.map(({ node }) => (node === null ? null : toNodeId(node as string)));
+  }
+
+  /** A destination that this node sends to, subscribed to an event type of its own. */
+  async destinationOf(node: Service, receiver: Receiver, type: string, options: object = {}): Promise<Destination> {
+    const id = await this.idOf(node);
+    for (;;) {
+      const destination = await this.api(node).destination(`${receiver.url}${type}`, options);
+      const owners = await this.owners();
+      if (owners[idShard(destination.id)] === id) {
+        await this.api(node).subscribe(destination, type);
+        return destination;
+      }
+      await this.api(node).expect(204, 'DELETE', `/v1/destinations/${destination.id}`);
+    }
+  }
+
+  receiver(respond?: Respond): Promise<Receiver> {
+    return startReceiver(this.#scope, respond);
+  }
+}
+
+/** `count` nodes that have their shares. */
+export async function startStage(
+  scope: Scope,
+  server: PostgresServer,
+  count: number,
+  settings: Settings = {},
+): Promise<Stage> {
+  const stage = new Stage(scope, server, settings);
+  await server.query(`CREATE DATABASE ${stage.database}`);
+  await stage.addNode();
+  await Promise.all(Array.from({ length: count - 1 }, () => stage.addNode()));
+  await stage.share();
+  return stage;
+}
+
+/** Reads until the condition holds; what fails meanwhile (a node that is away) is tried again. */
+export async function eventually<Value>(
+  read: () => Promise<Value>,
+  holds: (value: Value) => boolean,
+  withinMs = WAIT_MS_MAX,
+): Promise<Value> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const value = await read().catch((error: unknown) => error);
+    if (!(value instanceof Error) && holds(value as Value)) return value as Value;
+    if (performance.now() > deadline) {
+      assert.fail(`after ${withinMs} ms still ${value instanceof Error ? value.message : JSON.stringify(value)}`);
+    }
+    await delay(systemClock, LOOK_EVERY_MS);
+  }
+}
+
+/** Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end. */
+export class Publisher {
+  /** The id of each event that was answered, by its number. */
+  readonly promised = new Map<number, string>();
+  refused = 0;
+  readonly #apis: Api[];
+  readonly #types: readonly string[];
+  #next = 0;
+  #isStopped = false;
+  readonly #running: Promise<void>[];
+
+  constructor(stage: Stage, types: readonly string[], { nodes = stage.nodes, connections = 8 } = {}) {
+    this.#apis = nodes.map((node) => stage.api(node));
+    this.#types = types;
+    this.#running = Array.from({ length: connections }, () => this.#publish());
+  }
+
+  async stop(): Promise<string[]> {
+    this.#isStopped = true;
+    await Promise.all(this.#running);
+    return [...this.promised.values()];
+  }
+
+  async promisedCount(count: number): Promise<void> {
+    await eventually(
+      async () => this.promised.size,
+      (size) => size >= count,
+    );
+  }
+
+  async #publish(): Promise<void> {
+    while (!this.#isStopped) {
+      const n = this.#next++;
+      const type = this.#types[n % this.#types.length]!;
+      const event = { type, body: { n }, idempotency_key: `${type}-${n}` };
+      for (let turn = n; ; turn++) {
+        const api = this.#apis[turn % this.#apis.length]!;
+        // A node that is stopped half-way answers nothing at all: its sender gives up and asks another.
+        const posting = api.send<Event>('POST', '/v1/events', event).catch(() => null);
+        const answer = await Promise.race([posting, delay(systemClock, 3_000).then(() => null)]);
+        if (answer?.status === 202 || answer?.status === 200) {
+          this.promised.set(n, answer.body.event_id);
+          break;
+        }
+        this.refused++;
+        if (answer !== null) {
+          assert.equal(answer.status, 503, answer.text);
+          assert.ok(Number(answer.headers.get('retry-after')) > 0);
+        }
+        await delay(systemClock, 20);
+      }
+    }
+  }
+}
+
+export type Tally = { promised: number; lost: number; duplicates: number };
+
+/** Waits until everything promised has arrived; what is more than that is a duplicate. */
+export async function tally(receiver: Receiver, promised: readonly string[], withinMs = WAIT_MS_MAX): Promise<Tally> {
+  const wanted = new Set(promised);
+  const seen = (): Set<string> => new Set(receiver.requests.map(({ eventId }) => eventId));
+  await eventually(
+    async () => wanted.difference(seen()).size,
+    (missing) => missing === 0,
+    withinMs,
+  );
+  const copies = receiver.requests.filter(({ eventId }) => wanted.has(eventId)).length;
+  return { promised: wanted.size, lost: 0, duplicates: copies - wanted.size };
+}
+
+async function makeKey(node: Service): Promise<string> {
+  const scopes = 'publish,read,manage,operate,admin';
+  const argv = ['keys', 'create', '--mode', 'test', '--scopes', scopes, '--json'];
+  const { code, stdout, stderr } = await runCommand(argv, node.environment());
+  assert.equal(code, 0, stderr);
+  return (JSON.parse(stdout) as { secret: string }).secret;
+}
+
+function toNodeId(uuid: string): NodeId {
+  return formatId('nod', Buffer.from(uuid.replaceAll('-', ''), 'hex'));
+}

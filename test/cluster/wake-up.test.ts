@@ -1,0 +1,80 @@
+// What nodes tell one another fits into a NOTIFY, comes out as it went in, and harms nobody who gets nonsense.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import * as fc from 'fast-check';
+import { NO_WAKE_UP, decodeWakeUp, encodeWakeUp } from '../../src/cluster/wake-up.ts';
+import type { WakeUp } from '../../src/cluster/wake-up.ts';
+import { idShard } from '../../src/model/id.ts';
+import type { DestinationId } from '../../src/model/id.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { createIds } from '../../src/runtime/ids.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+
+const PAYLOAD_BYTES_MAX = 7_999;
+const ids = createIds(systemClock, systemRandom);
+const destinations = (count: number): DestinationId[] => Array.from({ length: count }, () => ids.next('dst'));
+
+/** What a node has heard after all texts. */
+function heard(texts: readonly string[]): WakeUp {
+  const all = texts.map(decodeWakeUp);
+  return {
+    due: all.flatMap(({ due }) => due),
+    forced: all.flatMap(({ forced }) => forced),
+    shards: all.flatMap(({ shards }) => shards),
+    changed: all.flatMap(({ changed }) => changed),
+    acknowledged: all.flatMap(({ acknowledged }) => acknowledged),
+    hasMoved: all.some(({ hasMoved }) => hasMoved),
+  };
+}
+
+const counts = fc.integer({ min: 0, max: 800 });
+
+describe('wake-ups', () => {
+  test('arrive as they were meant, in texts that fit', () => {
+    fc.assert(
+      fc.property(counts, counts, counts, fc.boolean(), (due, forced, acknowledged, hasMoved) => {
+        const wakeUp: WakeUp = {
+          due: destinations(due),
+          forced: destinations(forced),
+          shards: [],
+          changed: [1, 2],
+          acknowledged: destinations(acknowledged),
+          hasMoved,
+        };
+        const texts = encodeWakeUp(wakeUp);
+        for (const text of texts) assert.ok(Buffer.byteLength(text) <= PAYLOAD_BYTES_MAX);
+        assert.deepEqual(heard(texts), wakeUp);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('name shards where destinations are too many', () => {
+    const due = destinations(50_000);
+    const texts = encodeWakeUp({ ...NO_WAKE_UP, due });
+    assert.equal(texts.length, 1);
+    assert.ok(Buffer.byteLength(texts[0]!) <= PAYLOAD_BYTES_MAX);
+    assert.deepEqual(
+      heard(texts).shards,
+      [...new Set(due.map(idShard))].sort((a, b) => a - b),
+    );
+  });
+
+  test('nothing to say is not said', () => {
+    assert.deepEqual(encodeWakeUp(NO_WAKE_UP), []);
+  });
+
+  test('nonsense is left out', () => {
+    for (const text of [
+      '',
+      '{',
+      '[]',
+      'null',
+      '{"f":2,"moved":true}',
+      '{"f":1,"due":"x","changed":["1"],"shards":3}',
+    ]) {
+      assert.deepEqual(decodeWakeUp(text), NO_WAKE_UP, text);
+    }
+    assert.deepEqual(decodeWakeUp('{"f":1,"due":["dst_1", 7, null]}'), NO_WAKE_UP);
+  });
+});
