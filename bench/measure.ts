@@ -93,6 +93,8 @@ function readRssKib(pid: number): number {
 export function watchRss(pid: number): () => number {
   let peak = readRss(pid);
   const timer = setInterval(() => (peak = Math.max(peak, readRss(pid))), RSS_INTERVAL_MS);
+  // A case that ends early stops nothing; the bench must end all the same.
+  timer.unref();
   return () => {
     clearInterval(timer);
     return peak;
