@@ -36,7 +36,6 @@ class SimulatedNode {
     const skewMs = random.between(-500_000, 500_000);
     this.skewMs = skewMs;
     const own: Clock = {
-      ...clock,
       now: () => clock.now() + skewMs,
       monotonic: () => clock.monotonic(),
       setTimer: (callback, delayMs) => this.#setTimer(clock, callback, delayMs),
@@ -201,12 +200,12 @@ describe('nodes in trouble', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const world = new World(seed);
       const { clock, store } = world;
-      let failure: unknown = null;
-      world.watch(seed, (error) => (failure ??= error));
+      const failures: unknown[] = [];
+      world.watch(seed, (error) => failures.push(error));
       for (let i = 0; i < 3; i++) await clock.runFor(world.add());
       await clock.runFor(world.trouble());
       await clock.run(CALM_MS);
-      if (failure !== null) throw failure;
+      assert.deepEqual(failures, []);
       const share = SHARD_COUNT / world.nodes.length;
       for (const node of world.nodes) {
         const owned = node.cluster.ownership.ownedShards()!;
