@@ -2,18 +2,26 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cpuSince, readCpu } from './measure.ts';
+import { addCpu, cpuSince, readCpu } from './measure.ts';
 import type { CpuTimes } from './measure.ts';
+import { Postgres } from './postgres.ts';
+import type { Database } from './postgres.ts';
 import { Helper } from './processes/protocol.ts';
 import type { Arrivals, Commands, LoadResult, ReceiverCommands } from './processes/protocol.ts';
 import type { Report } from './report.ts';
 import { Program, Service } from './service.ts';
 import type { ServiceOptions } from './service.ts';
 
+/** Which store the services have. */
+export const STORES = ['sqlite', 'postgres'] as const;
+export type StoreName = (typeof STORES)[number];
+
 export type Case = {
   name: string;
   /** One sentence for `--help`. */
   about: string;
+  /** On this store only. */
+  store?: StoreName;
   /** Not in the default run: it takes too long. */
   isLong?: boolean;
   run(bench: Bench): Promise<Report[]>;
@@ -22,21 +30,22 @@ export type Case = {
 const ARRIVAL_MS_MAX = 120_000;
 
 export class Bench {
-  /** Settings that every service gets: which store, above all. */
-  readonly settings: Record<string, string>;
+  readonly store: StoreName;
   readonly #scale: number;
   readonly generator = new Helper('generator.ts');
   readonly receiver = new Helper('receiver.ts');
   /** Where the receiver listens, without TLS. */
   receiverUrl = '';
+  #postgres: Postgres | null = null;
   #ends: (() => Promise<void>)[] = [];
 
-  constructor({ settings, scale }: { settings: Record<string, string>; scale: number }) {
-    this.settings = settings;
+  constructor({ store, scale }: { store: StoreName; scale: number }) {
+    this.store = store;
     this.#scale = scale;
   }
 
   async start(): Promise<void> {
+    if (this.store === 'postgres') this.#postgres = await Postgres.start();
     const [port] = await this.listen({ tls: null, port: 0, count: 1 });
     this.receiverUrl = `http://127.0.0.1:${port}`;
   }
@@ -51,11 +60,30 @@ export class Bench {
     return this.receiver.ask('listen', argument);
   }
 
-  async service(options: ServiceOptions = {}): Promise<Service> {
-    const service = new Service({ ...options, settings: { ...this.settings, ...options.settings } });
-    this.#ends.push(() => service.end());
+  /** Under `--store postgres` only. */
+  get postgres(): Postgres {
+    if (this.#postgres === null) throw new Error('this needs --store postgres');
+    return this.#postgres;
+  }
+
+  /** With a store of its own; on PostgreSQL with `database`, if that is given. */
+  async service({ database, ...options }: ServiceOptions & { database?: Database } = {}): Promise<Service> {
+    const own = this.#postgres === null ? null : (database ?? (await this.#postgres.createDatabase()));
+    const service = new Service({ ...options, settings: { ...own?.settings, ...options.settings } });
+    service.database = own;
+    this.atEnd(() => service.end());
     await service.start();
     return service;
+  }
+
+  /** What is to be undone when the case ends; the last comes first. */
+  atEnd(end: () => Promise<void>): void {
+    this.#ends.push(end);
+  }
+
+  /** What a service's data take on disk, without what it keeps besides (its log). */
+  storedMib(service: Service): Promise<number> {
+    return service.database === null ? Promise.resolve(service.storedMib()) : this.postgres.storedMib(service.database);
   }
 
   /** The bare forwarder, sending each event to these paths of the receiver. */
@@ -104,12 +132,27 @@ export class Bench {
     await this.clear();
     await this.generator.end();
     await this.receiver.end();
+    await this.#postgres?.stop();
+  }
+
+  /**
+   * The CPU time of programs while something runs, by thread. `all` is theirs; PostgreSQL's stands beside it, and that
+   * of other processes, by the name under which they are given.
+   */
+  async withCpu<T>(measured: Measured, work: () => Promise<T>): Promise<{ result: T; cpu: CpuTimes }> {
+    const { programs, besides = {} } = measured;
+    const read = (): CpuTimes => {
+      const others = Object.entries(besides).map(([name, pid]) => [name, readCpu(pid)['all']!] as const);
+      const own = { ...addCpu(programs.map(({ pid }) => readCpu(pid))), ...Object.fromEntries(others) };
+      return this.#postgres === null ? own : { ...own, [POSTGRES_CPU]: this.#postgres.readCpu() };
+    };
+    const before = read();
+    const result = await work();
+    return { result, cpu: cpuSince(before, read()) };
   }
 }
 
-/** A program's CPU time while something runs. */
-export async function withCpu<T>(program: Program, work: () => Promise<T>): Promise<{ result: T; cpu: CpuTimes }> {
-  const before = readCpu(program.pid);
-  const result = await work();
-  return { result, cpu: cpuSince(before, readCpu(program.pid)) };
-}
+export type Measured = { programs: readonly Program[]; besides?: Record<string, number> };
+
+/** As what PostgreSQL's processes stand in `CpuTimes`. */
+export const POSTGRES_CPU = 'PostgreSQL';

@@ -1,11 +1,13 @@
-// npm run bench [-- NAME…] [--json FILE] [--scale PART]: runs the cases and prints a table for each.
+// npm run bench [-- NAME…] [--store postgres] [--json FILE] [--scale PART]: runs the cases and prints a table for each.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Bench } from './bench.ts';
-import type { Case } from './bench.ts';
+import { Bench, STORES } from './bench.ts';
+import type { Case, StoreName } from './bench.ts';
+import { baseline } from './cases/baseline.ts';
 import { backlog } from './cases/backlog.ts';
 import { batch } from './cases/batch.ts';
+import { cluster } from './cases/cluster.ts';
 import { deliver } from './cases/deliver.ts';
 import { fanout } from './cases/fanout.ts';
 import { growth } from './cases/growth.ts';
@@ -31,6 +33,8 @@ const CASES: readonly Case[] = [
   origins,
   growth,
   restart,
+  cluster,
+  baseline,
   soak,
 ];
 
@@ -40,29 +44,39 @@ async function main(): Promise<void> {
     options: {
       json: { type: 'string' },
       scale: { type: 'string', default: '1' },
+      store: { type: 'string', default: 'sqlite' },
       help: { type: 'boolean', short: 'h' },
     },
   });
   if (values.help === true) return console.log(usage());
-  const chosen = choose(positionals);
+  const store = STORES.find((name) => name === values.store);
+  if (store === undefined) return fail(`--store is one of ${STORES.join(', ')}`);
+  const chosen = choose(positionals, store);
   const scale = Number(values.scale);
   if (!(scale > 0 && scale <= 1)) return fail('--scale is above 0 and at most 1');
-  console.log(`${describeMachine()}\n`);
+  const machine = `${describeMachine()}, store: ${store}`;
+  console.log(`${machine}\n`);
   const reports: Report[] = [];
-  for (const one of chosen) reports.push(...(await runCase(one, scale)));
-  if (values.json !== undefined)
-    writeFileSync(values.json, `${JSON.stringify({ machine: describeMachine(), reports }, null, 2)}\n`);
+  for (const one of chosen) reports.push(...(await runCase(one, { store, scale })));
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ machine, reports }, null, 2)}\n`);
 }
 
-function choose(names: readonly string[]): Case[] {
+function choose(names: readonly string[], store: StoreName): Case[] {
   for (const name of names) {
-    if (!CASES.some((one) => one.name === name)) fail(`no case "${name}"\n\n${usage()}`);
+    const found = CASES.find((one) => one.name === name);
+    if (found === undefined) fail(`no case "${name}"\n\n${usage()}`);
+    if (!runsOn(found, store)) fail(`the case "${name}" is for --store ${found.store}`);
   }
-  return CASES.filter((one) => (names.length === 0 ? one.isLong !== true : names.includes(one.name)));
+  const wanted = CASES.filter((one) => (names.length === 0 ? one.isLong !== true : names.includes(one.name)));
+  return wanted.filter((one) => runsOn(one, store));
 }
 
-async function runCase(one: Case, scale: number): Promise<Report[]> {
-  const bench = new Bench({ settings: {}, scale });
+function runsOn(one: Case, store: StoreName): boolean {
+  return one.store === undefined || one.store === store;
+}
+
+async function runCase(one: Case, options: { store: StoreName; scale: number }): Promise<Report[]> {
+  const bench = new Bench(options);
   const startedAt = performance.now();
   try {
     await bench.start();
@@ -92,11 +106,18 @@ function describeMachine(): string {
 }
 
 function usage(): string {
-  const rows = CASES.map(
-    (one) => `  ${one.name.padEnd(12)}${one.about}${one.isLong === true ? ' (only when named)' : ''}`,
-  );
+  const rows = CASES.map((one) => {
+    const limits = [
+      ...(one.isLong === true ? ['only when named'] : []),
+      ...(one.store ? [`--store ${one.store}`] : []),
+    ];
+    return `  ${one.name.padEnd(12)}${one.about}${limits.length === 0 ? '' : ` (${limits.join('; ')})`}`;
+  });
   const scale = '--scale 0.05 makes every case smaller: to see that it works; its figures mean nothing';
-  return `npm run bench -- [NAME…] [--json FILE] [--scale PART]\n\n${rows.join('\n')}\n\n${scale}`;
+  const store =
+    '--store postgres gives every service a database on a PostgreSQL that the bench starts; default: sqlite';
+  const options = '[--store postgres] [--json FILE] [--scale PART]';
+  return `npm run bench -- [NAME…] ${options}\n\n${rows.join('\n')}\n\n${store}\n${scale}`;
 }
 
 await main();

@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 const RSS_INTERVAL_MS = 100;
+/** What Linux counts the CPU time of processes in that have ended: a hundredth of a second, on every architecture. */
+const TICK_MICROSECONDS = 10_000;
 
 /** Microseconds of CPU since the process began, by the name of the thread. Linux only; elsewhere `all` alone. */
 export type CpuTimes = Record<string, number>;
@@ -28,6 +30,41 @@ function nameThread(comm: string, isMain: boolean): string {
 
 export function cpuSince(before: CpuTimes, after: CpuTimes): CpuTimes {
   return Object.fromEntries(Object.entries(after).map(([name, time]) => [name, time - (before[name] ?? 0)]));
+}
+
+/** Of several processes together. */
+export function addCpu(all: readonly CpuTimes[]): CpuTimes {
+  const sum: CpuTimes = {};
+  for (const times of all) for (const [name, time] of Object.entries(times)) sum[name] = (sum[name] ?? 0) + time;
+  return sum;
+}
+
+/**
+ * Microseconds of CPU of a process and its children, also of children that have ended since (where they are known: on
+ * Linux a parent's times include those). The children's own children are not looked for: servers here have none.
+ */
+export function readTreeCpu(pid: number): number {
+  if (process.platform !== 'linux') return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + cputimeOf(one), 0);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
+  const running = [pid, ...children.map(Number)].reduce((sum, one) => sum + scheduledTimeOf(one), 0);
+  // The fields after the name, which may hold anything: the 14th and 15th are those of children that have ended.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
+  return running + (Number(fields[13]) + Number(fields[14])) * TICK_MICROSECONDS;
+}
+
+/** 0: it has ended meanwhile. */
+function scheduledTimeOf(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+  } catch {
+    return 0;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+  const pairs = lines.map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.filter(([, parent]) => parent === pid).map(([child]) => child!);
 }
 
 /** `ps` knows hundredths of a second: enough for a run of several. */

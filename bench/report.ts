@@ -13,7 +13,8 @@ export type Figure = {
   met?: boolean;
 };
 
-export type Report = { case: string; figures: Figure[] };
+/** `notes`: what a reader must know of the figures, or why there are none. */
+export type Report = { case: string; figures: Figure[]; notes?: string[] };
 
 /** The median of what several runs gave. */
 export function figureOf(name: string, unit: string, values: readonly number[]): Figure {
@@ -29,7 +30,7 @@ export function aimed(figure: Figure, bound: { atMost: number } | { atLeast: num
 }
 
 /** A table in Markdown, which is legible as it is. */
-export function formatReport({ case: name, figures }: Report): string {
+export function formatReport({ case: name, figures, notes = [] }: Report): string {
   const rows = figures.map((figure) => [
     figure.name,
     `${format(figure.value)}${figure.unit === '' ? '' : ` ${figure.unit}`}`,
@@ -37,7 +38,8 @@ export function formatReport({ case: name, figures }: Report): string {
     figure.aim ?? '',
     figure.met === undefined ? '' : figure.met ? 'yes' : 'NO',
   ]);
-  return `### ${name}\n\n${formatTable(['figure', 'value', 'spread', 'aim', 'met'], rows)}\n`;
+  const table = rows.length === 0 ? [] : [formatTable(['figure', 'value', 'spread', 'aim', 'met'], rows)];
+  return [`### ${name}`, ...table, ...notes, ''].join('\n\n').trimEnd().concat('\n');
 }
 
 function formatTable(head: string[], rows: string[][]): string {

@@ -4,11 +4,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, mkdtempSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Database } from './postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LOOPBACK = '127.0.0.0/8,::1/128';
@@ -19,7 +20,6 @@ const FINISHED_POLL_MS = 25;
 const FINISHED_MS_MAX = 60_000;
 const EVENT_LOOP_DELAY = 'postrider_event_loop_delay_seconds';
 
-/** What a bench process must not leave behind. */
 const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 process.on('exit', () => {
@@ -27,6 +27,22 @@ process.on('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+/** A folder for what a program keeps, and a program, that the bench must not leave behind however it ends. */
+export function makeFolder(name: string): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), `postrider-${name}-`));
+  folders.add(path);
+  const remove = (): void => {
+    rmSync(path, { recursive: true, force: true });
+    folders.delete(path);
+  };
+  return { path, remove };
+}
+
+export function endWithBench(child: ChildProcess): void {
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+}
 
 export type ServiceOptions = {
   settings?: Record<string, string>;
@@ -66,8 +82,7 @@ export class Program {
       env: this.#environment,
     });
     this.#child = child;
-    running.add(child);
-    child.once('exit', () => running.delete(child));
+    endWithBench(child);
     try {
       return await this.#waitUntilStarted({ child, log, skip, startedAt });
     } finally {
@@ -114,6 +129,8 @@ export class Program {
 
 export class Service extends Program {
   readonly dataDir: string;
+  /** Its own, or the one that it shares with the other nodes; null: its store is in `dataDir`. */
+  database: Database | null = null;
   /** The test key that the first start printed. */
   key = '';
   #eventLoopDelayMs = 0;
@@ -141,6 +158,12 @@ export class Service extends Program {
     await this.signal('SIGKILL');
     rmSync(this.dataDir, { recursive: true, force: true });
     folders.delete(this.dataDir);
+  }
+
+  /** The embedded store's database with its log; not the service's log of attempts, which an operator rotates. */
+  storedMib(): number {
+    const files = readdirSync(this.dataDir).filter((name) => name.startsWith('postrider.db'));
+    return files.reduce((sum, name) => sum + statSync(join(this.dataDir, name)).size, 0) / 2 ** 20;
   }
 
   // ── Its API, for setting a case up ──

@@ -3,7 +3,8 @@ import type { SQLInputValue } from 'node:sqlite';
 import { deadReasonCode, deliveryStatusCode, encodeResponseCode, outcomeCode } from '../src/store/rows/codec.ts';
 
 export type Recipient = {
-  key: number;
+  /** What stands for the destination in rows: a number in the file, its id in PostgreSQL. */
+  key: number | string;
   shard: number;
   subscriptionId: Uint8Array;
   /** Its deliveries wait, as those of a destination paused before their first attempt, or after it. */

@@ -448,10 +448,10 @@ async function announcePauses(base: Base, follower: Follower, ids: DestinationId
 }
 
 function noteAttempt(metrics: Metrics, log: Log, { delivery, trigger, result, decision }: FinishedAttempt): void {
-  metrics.attempts.inc({ outcome: result.outcome });
+  metrics.attempts.count(result.outcome);
   metrics.attemptSeconds.observe(result.durationMs / 1000);
   if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
-  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.inc({ status: decision.status });
+  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count(decision.status);
   log.info(
     {
       delivery: delivery.id,

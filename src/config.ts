@@ -24,6 +24,11 @@ const DAY_MS = 86_400_000;
 export const SETTINGS = {
   HOST: text('127.0.0.1', 'address to listen on; 0.0.0.0 for all'),
   PORT: integer('8383', { min: 0, max: 65_535 }, 'TCP port to listen on; 0 picks a free one'),
+  PROCESSES: integer(
+    '1',
+    { min: 1, max: 64 },
+    'processes that serve the port together, each a node of its own; more than one needs DATABASE_URL',
+  ),
   DATA_DIR: text('./data', 'folder of the embedded store, made if missing; one server at a time'),
   DATABASE_URL: {
     ...setting(

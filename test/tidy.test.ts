@@ -41,7 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   match: ['model', 'runtime'],
   attempt: ['model', 'runtime'],
   [STORE]: ['model'],
-  store: ['model', 'runtime', STORE, MASTER_KEY],
+  store: ['model', 'runtime', STORE, MASTER_KEY, ROWS],
   [MASTER_KEY]: ['runtime', STORE],
   // What rows of every adapter have in common: pure, and neither knows SQL nor an adapter.
   [ROWS]: ['model', 'runtime', STORE],

@@ -5,7 +5,7 @@ import { watchRss } from '../measure.ts';
 import { aimed } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
 import { batchOf, bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, limitRunner, ratioOfRuns } from './throughput.ts';
-import { runnerFor } from './throughput.ts';
+import { runnerFor, storeCpu } from './throughput.ts';
 import type { Run, RunOptions } from './throughput.ts';
 
 const REPEATS = 3;
@@ -49,7 +49,7 @@ async function run(bench: Bench): Promise<Report[]> {
     },
   });
   const long = await watched(batches(events * LONG_RUN_FACTOR));
-  return [{ case: 'batch', figures: [...throughput(runs), ...memory(Math.max(...peaks), long.peak)] }];
+  return [{ case: 'batch', figures: [...throughput(bench, runs), ...memory(Math.max(...peaks), long.peak)] }];
 }
 
 function batchRuns(event: string): (events: number) => RunOptions {
@@ -62,7 +62,10 @@ function batchRuns(event: string): (events: number) => RunOptions {
   };
 }
 
-function throughput({ limits, singles, batches }: Record<'limits' | 'singles' | 'batches', Run[]>): Figure[] {
+function throughput(
+  bench: Bench,
+  { limits, singles, batches }: Record<'limits' | 'singles' | 'batches', Run[]>,
+): Figure[] {
   const accepted = (one: Run): number => one.accepted;
   const delivered = (one: Run): number => one.delivered;
   const times = { ...ratioOfRuns('accepted, of deliver', { of: batches, to: singles }, accepted), unit: '×' };
@@ -73,7 +76,8 @@ function throughput({ limits, singles, batches }: Record<'limits' | 'singles' | 
     aimed(times, { atLeast: 2 }),
     figureOfRuns('delivered', 'events/s', batches, delivered),
     ratioOfRuns('delivered, of the limit', { of: batches, to: limits }, delivered),
-    figureOfRuns('CPU', 'µs/event', batches, (one) => one.cpu['all']!),
+    figureOfRuns('CPU of the service', 'µs/event', batches, (one) => one.cpu['all']!),
+    storeCpu('', bench, batches),
     figureOfRuns('POST answer p99', 'ms', batches, (one) => one.load.latencies.p99),
   ];
 }

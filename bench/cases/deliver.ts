@@ -8,6 +8,8 @@ import type { Run } from './throughput.ts';
 const REPEATS = 5;
 const WARM_UP = 15_000;
 const EVENTS = 40_000;
+/** With PostgreSQL on the same cores there is less left; what the service's own process takes counts apart. */
+const AIMS = { sqlite: { ofTheLimit: 0.65, cpu: 110 }, postgres: { ofTheLimit: 0.4, cpu: 90 } };
 
 export const deliver: Case = {
   name: 'deliver',
@@ -25,10 +27,10 @@ async function run(bench: Bench): Promise<Report[]> {
   const warmUp = { bodies, requests: bench.sized(WARM_UP), deliveries: bench.sized(WARM_UP) };
   for (const one of [runService, runLimit]) await one(warmUp);
   const { limits, ours } = await inTurn(REPEATS, { limits: () => runLimit(once), ours: () => runService(once) });
-  return [{ case: 'deliver', figures: [...(await ceiling(bench)), ...figures(ours, limits)] }];
+  return [{ case: 'deliver', figures: [...(await ceiling(bench)), ...figures(bench, ours, limits)] }];
 }
 
-function figures(ours: Run[], limits: Run[]): Figure[] {
+function figures({ store }: Bench, ours: Run[], limits: Run[]): Figure[] {
   const threads = Object.keys(ours[0]!.cpu).filter((name) => name !== 'all');
   return [
     figureOfRuns('the limit', 'events/s', limits, (one) => one.delivered),
@@ -36,9 +38,12 @@ function figures(ours: Run[], limits: Run[]): Figure[] {
     figureOfRuns('delivered', 'events/s', ours, (one) => one.delivered),
     aimed(
       ratioOfRuns('of the limit', { of: ours, to: limits }, (one) => one.delivered),
-      { atLeast: 0.65 },
+      { atLeast: AIMS[store].ofTheLimit },
     ),
-    aimed({ name: 'CPU', value: medianOf(ours, (one) => one.cpu['all']!), unit: 'µs/event' }, { atMost: 110 }),
+    aimed(
+      { name: 'CPU of the service', value: medianOf(ours, (one) => one.cpu['all']!), unit: 'µs/event' },
+      { atMost: AIMS[store].cpu },
+    ),
     ...threads.map((name) => ({
       name: `CPU: ${name}`,
       value: medianOf(ours, (one) => one.cpu[name]!),
@@ -52,7 +57,7 @@ function figures(ours: Run[], limits: Run[]): Figure[] {
 /** Generator straight to receiver: what the load's own processes can do on this machine. */
 async function ceiling(bench: Bench): Promise<Figure[]> {
   const { hostname: host, port } = new URL(bench.receiverUrl);
-  const load = { host, port: Number(port), path: '/ok', key: 'none', bodies: [eventOf(bodyOf())] };
+  const load = { host, ports: [Number(port)], path: '/ok', key: 'none', bodies: [eventOf(bodyOf())] };
   const requests = bench.sized(EVENTS);
   const { seconds } = await bench.closed({ load: { ...load, connections: CONNECTIONS }, requests });
   return [{ name: 'generator to receiver, nothing between', value: requests / seconds, unit: 'requests/s' }];

@@ -1,12 +1,15 @@
 // Whether a store that has grown is as fast as a young one: accepting and delivering, and the pages of the list of
 // deliveries, on stores of 10 thousand, one million and ten million. The stores are grown by SQL, see
 // fill-deliveries.ts; their services run side by side and are measured in turn.
-import { cpSync, mkdtempSync, statSync } from 'node:fs';
+import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Bench, Case } from '../bench.ts';
-import { DELIVERIES_PER_CHUNK, growHistory } from '../fill-deliveries.ts';
+import { growHistory } from '../fill-deliveries.ts';
+import { growTables } from '../fill-tables.ts';
+import { DELIVERIES_PER_CHUNK } from '../history.ts';
+import type { Database } from '../postgres.ts';
 import { aimed } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
 import type { Service } from '../service.ts';
@@ -21,6 +24,7 @@ import {
   limitRunner,
   ratioOfRuns,
   runnerFor,
+  storeCpu,
 } from './throughput.ts';
 import type { Run } from './throughput.ts';
 
@@ -57,19 +61,19 @@ async function makeStores(bench: Bench, sizes: number[]): Promise<{ services: Se
   const services: Service[] = [];
   const startedAt = performance.now();
   for (const [i, size] of sizes.entries()) {
-    grow(grown.dataDir, { from: sizes[i - 1] ?? 0, to: size, total: sizes.at(-1)! });
+    await grow(grown, { from: sizes[i - 1] ?? 0, to: size, total: sizes.at(-1)! });
     if (i < sizes.length - 1) services.push(await startCopy(bench, grown));
   }
   const seconds = (performance.now() - startedAt) / 1000;
   await grown.start();
   services.push(grown);
   for (const service of services) await service.subscribe(`${bench.receiverUrl}/ok`, EVENT_TYPE);
-  const gib = statSync(join(grown.dataDir, 'postrider.db')).size / 2 ** 30;
+  const gib = (await bench.storedMib(grown)) / 1024;
   return {
     services,
     figures: [
       { name: 'filling the stores', value: seconds, unit: 's' },
-      { name: 'file of the largest', value: gib, unit: 'GiB' },
+      { name: 'the largest on disk', value: gib, unit: 'GiB' },
       ...services.map((service, i) => {
         return { name: `start at ${sizes[i]!.toLocaleString('en-US')}`, value: service.startMs, unit: 'ms' };
       }),
@@ -84,7 +88,8 @@ async function createDestinations(bench: Bench, service: Service): Promise<void>
   }
 }
 
-function grow(dataDir: string, range: { from: number; to: number; total: number }): void {
+async function grow({ database, dataDir }: Service, range: { from: number; to: number; total: number }): Promise<void> {
+  if (database !== null) return growTables(database.url, { waiting: WAITING, body: bodyOf(), ...range });
   fillStoreFile(dataDir, (db) => {
     const recipients = readRecipients(db).map((recipient, i) => {
       return WAITING[i] === undefined ? recipient : { ...recipient, waits: WAITING[i] };
@@ -93,12 +98,20 @@ function grow(dataDir: string, range: { from: number; to: number; total: number 
   });
 }
 
-async function startCopy(bench: Bench, { dataDir, key }: Service): Promise<Service> {
-  const copy = mkdtempSync(join(tmpdir(), 'postrider-bench-'));
-  for (const name of ['postrider.db', 'master.key']) cpSync(join(dataDir, name), join(copy, name));
-  const service = await bench.service({ settings: SETTINGS, dataDir: copy });
+async function startCopy(bench: Bench, { dataDir, database, key }: Service): Promise<Service> {
+  const service = await (database === null ? copyFile(bench, dataDir) : copyDatabase(bench, database));
   service.key = key;
   return service;
+}
+
+function copyFile(bench: Bench, dataDir: string): Promise<Service> {
+  const copy = mkdtempSync(join(tmpdir(), 'postrider-bench-'));
+  for (const name of ['postrider.db', 'master.key']) cpSync(join(dataDir, name), join(copy, name));
+  return bench.service({ settings: SETTINGS, dataDir: copy });
+}
+
+async function copyDatabase(bench: Bench, database: Database): Promise<Service> {
+  return bench.service({ settings: SETTINGS, database: await bench.postgres.createDatabase(database) });
 }
 
 async function measureDelivering(bench: Bench, services: Service[], labels: string[]): Promise<Figure[]> {
@@ -119,7 +132,7 @@ async function measureDelivering(bench: Bench, services: Service[], labels: stri
     ...labels.flatMap((label) => [
       figureOfRuns(`delivered at ${label}`, 'events/s', at(label), delivered),
       ratioOfRuns(`delivered at ${label}, of the limit`, { of: at(label), to: runs.limit }, delivered),
-      figureOfRuns(`store writer at ${label}`, 'µs/event', at(label), (one) => one.cpu['store writer'] ?? 0),
+      storeCpu(` at ${label}`, bench, at(label)),
     ]),
     aimed(ratioOfRuns(`delivered at ${last}, of ${first}`, { of: at(last), to: at(first) }, delivered), {
       atLeast: 0.9,

@@ -66,7 +66,7 @@ async function ceiling(bench: Bench): Promise<Figure[]> {
   await bench.resetReceiver();
   const { hostname: host, port } = new URL(bench.receiverUrl);
   const bodies = [eventOf(bodyOf({ stamped: true }))];
-  const load = { host, port: Number(port), path: '/ok', key: 'none', bodies, connections: 1 };
+  const load = { host, ports: [Number(port)], path: '/ok', key: 'none', bodies, connections: 1 };
   const { latencies } = await bench.open({ load, perSecond: AIMED_AT, seconds: bench.sized(3) });
   const { p50, p99 } = latencies;
   return Object.entries({ p50, p99 }).map(([percentile, value]) => {

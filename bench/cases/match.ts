@@ -6,7 +6,6 @@ import { readRss } from '../measure.ts';
 import { aimed } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
 import type { Service } from '../service.ts';
-import { fillStoreFile } from '../store-file.ts';
 import { measureMatcher } from './match-in-process.ts';
 import { bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, ratioOfRuns, runnerFor } from './throughput.ts';
 import type { Run } from './throughput.ts';
@@ -72,13 +71,11 @@ async function serviceWith(bench: Bench, subscriptions: number): Promise<Service
   for (let i = 0; i < Math.min(DESTINATIONS, subscriptions); i++)
     await service.call('POST', '/v1/destinations', { url: `${bench.receiverUrl}/ok/${i}` });
   await service.signal('SIGTERM');
-  fillStoreFile(service.dataDir, (db) =>
-    fillSubscriptions(db, {
-      count: subscriptions,
-      eventType: EVENT_TYPE,
-      filterOf: (index) => JSON.stringify({ '$.customer': customerOf(index) }),
-    }),
-  );
+  await fillSubscriptions(service, {
+    count: subscriptions,
+    eventType: EVENT_TYPE,
+    filterOf: (index) => JSON.stringify({ '$.customer': customerOf(index) }),
+  });
   await service.start();
   return service;
 }

@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Bench, Case } from '../bench.ts';
-import { withCpu } from '../bench.ts';
 import type { Arrivals } from '../processes/protocol.ts';
 import { aimed, figureOf } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
@@ -95,7 +94,7 @@ async function meet(bench: Bench, service: Service, set: { type: string; origins
   await bench.resetReceiver();
   await service.takeEventLoopDelay();
   const load = loadOf(service, [eventOf(bodyOf({ stamped: true }), set.type)]);
-  const { result, cpu } = await withCpu(service, async () => {
+  const { result, cpu } = await bench.withCpu({ programs: [service] }, async () => {
     await bench.closed({ load, requests: 1 });
     return bench.arrivals(set.origins);
   });

@@ -14,6 +14,7 @@ import {
   limitRunner,
   ratioOfRuns,
   runnerFor,
+  storeCpu,
 } from './throughput.ts';
 import type { Run, RunOptions } from './throughput.ts';
 
@@ -54,7 +55,7 @@ async function run(bench: Bench): Promise<Report[]> {
       return one;
     },
   });
-  return [{ case: 'prune', figures: figures(runs, prunedParts) }];
+  return [{ case: 'prune', figures: figures(bench, runs, prunedParts) }];
 }
 
 /** From then on as much gets old as comes. */
@@ -69,6 +70,7 @@ async function countPruned(service: Service): Promise<number> {
 }
 
 function figures(
+  bench: Bench,
   { limits, keeping, pruning }: Record<'limits' | 'keeping' | 'pruning', Run[]>,
   prunedParts: number[],
 ): Figure[] {
@@ -85,7 +87,7 @@ function figures(
     figureOfRuns('POST answer p99: deliver', 'ms', keeping, p99),
     figureOfRuns('POST answer p99: while pruning', 'ms', pruning, p99),
     aimed(growth, { atMost: 2 }),
-    figureOfRuns('store writer: deliver', 'µs/event', keeping, (one) => one.cpu['store writer'] ?? 0),
-    figureOfRuns('store writer: while pruning', 'µs/event', pruning, (one) => one.cpu['store writer'] ?? 0),
+    storeCpu(': deliver', bench, keeping),
+    storeCpu(': while pruning', bench, pruning),
   ];
 }

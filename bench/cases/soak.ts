@@ -1,7 +1,5 @@
 // Half an hour at half of what it can deliver, with five failures in a hundred: whether anything creeps. Retention is
 // four minutes, so that the file has its final size after the first five.
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Bench, Case } from '../bench.ts';
 import { median, readRss } from '../measure.ts';
 import { aimed, figureOf } from '../report.ts';
@@ -64,16 +62,10 @@ async function loadSlice(
   return {
     rss: readRss(service.pid),
     delayMs: await service.takeEventLoopDelay(),
-    fileMib: storedMib(service.dataDir),
+    fileMib: await bench.storedMib(service),
     unfinished: await service.metric('postrider_deliveries_unfinished'),
     p99: latencies.p99,
   };
-}
-
-/** The database with its log; not the service's log of attempts, which an operator rotates. */
-function storedMib(dataDir: string): number {
-  const files = readdirSync(dataDir).filter((name) => name.startsWith('postrider.db'));
-  return files.reduce((sum, name) => sum + statSync(join(dataDir, name)).size, 0) / 2 ** 20;
 }
 
 /** The last third against the first: level is what has not grown. */

@@ -1,6 +1,6 @@
 // Throughput: events in, deliveries out and recorded, in turn with the limit in one invocation.
-import type { Bench } from '../bench.ts';
-import { withCpu } from '../bench.ts';
+import { POSTGRES_CPU } from '../bench.ts';
+import type { Bench, Measured } from '../bench.ts';
 import { median } from '../measure.ts';
 import type { CpuTimes } from '../measure.ts';
 import type { Load, LoadResult } from '../processes/protocol.ts';
@@ -31,7 +31,7 @@ export function batchOf(events: readonly string[]): string {
 /** What the generator needs to know of a service; `bodies` are whole requests. */
 export function loadOf(service: Service, bodies: string[], more: Partial<Load> = {}): Load {
   const { port, key } = service;
-  return { host: '127.0.0.1', port, path: '/v1/events', key, bodies, connections: CONNECTIONS, ...more };
+  return { host: '127.0.0.1', ports: [port], path: '/v1/events', key, bodies, connections: CONNECTIONS, ...more };
 }
 
 export type Run = {
@@ -55,18 +55,18 @@ export type RunOptions = {
   connections?: number;
 };
 
-/** One closed-loop run from the first request to the last delivery. */
+/** One closed-loop run from the first request to the last delivery, on several nodes at once where there are. */
 export async function runClosed(
   bench: Bench,
-  program: Program,
+  measured: Measured,
   options: RunOptions & { key: string; whenArrived: () => Promise<void> },
 ): Promise<Run> {
   const { path = '/v1/events', bodies, requests, deliveries, connections = CONNECTIONS, key } = options;
   const events = requests * (options.eventsPerRequest ?? 1);
   await bench.resetReceiver();
-  const load = { host: '127.0.0.1', port: program.port, path, key, bodies, connections };
+  const load = { host: '127.0.0.1', ports: measured.programs.map(({ port }) => port), path, key, bodies, connections };
   const startedAt = performance.now();
-  const { result, cpu } = await withCpu(program, async () => {
+  const { result, cpu } = await bench.withCpu(measured, async () => {
     const answered = await bench.closed({ load, requests });
     await bench.arrivals(deliveries);
     await options.whenArrived();
@@ -92,12 +92,13 @@ export function runnerFor(bench: Bench, service: Service): (options: RunOptions)
   return (options) => {
     finished += options.deliveries;
     const whenArrived = (): Promise<void> => service.finished(finished);
-    return runClosed(bench, service, { ...options, key: service.key, whenArrived });
+    return runClosed(bench, { programs: [service] }, { ...options, key: service.key, whenArrived });
   };
 }
 
 export function limitRunner(bench: Bench, limit: Program): (options: RunOptions) => Promise<Run> {
-  return (options) => runClosed(bench, limit, { ...options, key: 'none', whenArrived: async () => undefined });
+  return (options) =>
+    runClosed(bench, { programs: [limit] }, { ...options, key: 'none', whenArrived: async () => undefined });
 }
 
 export function medianOf(runs: readonly Run[], read: (run: Run) => number): number {
@@ -133,4 +134,10 @@ export function ratioOfRuns(
     '',
     of.map((one, i) => read(one) / read(to[i]!)),
   );
+}
+
+/** What storing cost, wherever that is done. */
+export function storeCpu(name: string, bench: Bench, runs: readonly Run[]): Figure {
+  const [whose, label] = bench.store === 'postgres' ? [POSTGRES_CPU, 'PostgreSQL'] : ['store writer', 'store writer'];
+  return figureOfRuns(`${label}${name}`, 'µs/event', runs, (one) => one.cpu[whose] ?? 0);
 }

@@ -13,6 +13,7 @@ const CONNECTIONS_MAX = 4_000;
 const TICK_MS = 1;
 
 type Request = { bytes: Buffer; stampAt: number };
+type OnAnswer = (connection: Connection, status: string) => void;
 
 class Tally {
   readonly latencies = new LatencyHistogram();
@@ -28,14 +29,14 @@ class Tally {
 
 /** One request at a time. A socket that closes counts the request as `closed` and is opened anew for the next. */
 class Connection {
-  readonly #load: Load;
-  readonly #onAnswer: (connection: Connection, status: string) => void;
+  readonly #address: { host: string; port: number };
+  readonly #onAnswer: OnAnswer;
   #socket: Socket | null = null;
   isBusy = false;
   startedAt = 0;
 
-  constructor(load: Load, onAnswer: (connection: Connection, status: string) => void) {
-    this.#load = load;
+  constructor(address: { host: string; port: number }, onAnswer: OnAnswer) {
+    this.#address = address;
     this.#onAnswer = onAnswer;
   }
 
@@ -51,7 +52,7 @@ class Connection {
   }
 
   #open(): Socket {
-    const socket = connect({ host: this.#load.host, port: this.#load.port, noDelay: true });
+    const socket = connect({ ...this.#address, noDelay: true });
     const read = createMessageReader((message) => this.#end(message.toString('latin1', 9, 12)));
     socket.on('data', read);
     socket.on('error', () => undefined);
@@ -74,10 +75,15 @@ function stamped({ bytes, stampAt }: Request, dueAt: number): Buffer {
   return copy;
 }
 
-function requestsOf({ host, port, path, key, bodies }: Load): Request[] {
+/** The nth of a load's connections. */
+function connectionOf({ host, ports }: Load, nth: number, onAnswer: OnAnswer): Connection {
+  return new Connection({ host, port: ports[nth % ports.length]! }, onAnswer);
+}
+
+function requestsOf({ host, path, key, bodies }: Load): Request[] {
   return bodies.map((template) => {
     const start = (method: string): string =>
-      `${method} ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\nauthorization: Bearer ${key}\r\n`;
+      `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${key}\r\n`;
     if (template === null) return { bytes: Buffer.from(`${start('GET')}\r\n`), stampAt: -1 };
     const body = Buffer.from(template.replace(STAMP_PLACE, '0'.repeat(STAMP_LENGTH)));
     const head = `${start('POST')}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
@@ -94,8 +100,8 @@ async function runClosed({ load, requests }: Commands['closed']): Promise<LoadRe
   const startedAt = sharedNow();
   let sent = 0;
   const sendNext = (connection: Connection): void => connection.send(all[sent++ % all.length]!, sharedNow());
-  const connections = Array.from({ length: Math.min(load.connections, requests) }, () => {
-    return new Connection(load, (connection, status) => {
+  const connections = Array.from({ length: Math.min(load.connections, requests) }, (_, nth) => {
+    return connectionOf(load, nth, (connection, status) => {
       tally.note(status, sharedNow() - connection.startedAt);
       if (sent < requests) sendNext(connection);
       else if (tally.answered === requests) resolve();
@@ -119,12 +125,12 @@ async function runOpen({ load, perSecond, seconds }: Commands['open']): Promise<
     idle.push(connection);
     if (tally.answered === total) resolve();
   };
-  for (let i = 0; i < load.connections; i++) idle.push(new Connection(load, onAnswer));
+  for (let nth = 0; nth < load.connections; nth++) idle.push(connectionOf(load, nth, onAnswer));
   connections.push(...idle);
   const take = (): Connection | null => {
     const free = idle.pop();
     if (free !== undefined || connections.length >= CONNECTIONS_MAX) return free ?? null;
-    const fresh = new Connection(load, onAnswer);
+    const fresh = connectionOf(load, connections.length, onAnswer);
     connections.push(fresh);
     return fresh;
   };
@@ -134,8 +140,10 @@ async function runOpen({ load, perSecond, seconds }: Commands['open']): Promise<
     // The first is due at the very start.
     const due = Math.min(total, 1 + Math.floor(((sharedNow() - startedAt) * perSecond) / 1000));
     // One that finds no connection keeps its due time: the wait counts, as it would for a caller.
-    for (let next = take(); sent < due && next !== null; next = sent < due ? take() : null) {
-      next.send(all[sent % all.length]!, startedAt + (sent * 1000) / perSecond);
+    while (sent < due) {
+      const free = take();
+      if (free === null) break;
+      free.send(all[sent % all.length]!, startedAt + (sent * 1000) / perSecond);
       sent++;
     }
     if (sent === total) clearInterval(timer);

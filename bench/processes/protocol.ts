@@ -9,7 +9,8 @@ export type Latencies = { count: number; p50: number; p90: number; p99: number; 
 /** One kind of event, sent again and again. `{at}` in the text becomes the time it should have been sent at. */
 export type Load = {
   host: string;
-  port: number;
+  /** Connections are spread evenly over them. */
+  ports: number[];
   path: string;
   key: string;
   /** Request bodies in turn; null: the request is a GET without one. */
@@ -55,6 +56,8 @@ export type Arrivals = {
   /** Milliseconds from when a request was due at the service to its arrival here, by the first part of the path. */
   latencies: Record<string, Latencies>;
   counts: Record<string, number>;
+  /** Unix ms of the first request since the reset, by the first part of the path. */
+  firsts: Record<string, number>;
 };
 
 type Message = { id: number; command: string; argument: unknown };

@@ -28,7 +28,7 @@ let count = 0;
 let connections = 0;
 let firstAt = 0;
 let lastAt = 0;
-let groups = new Map<string, { count: number; latencies: LatencyHistogram }>();
+let groups = new Map<string, { count: number; firstAt: number; latencies: LatencyHistogram }>();
 let waiting: { isReached: () => boolean; resolve: () => void } | null = null;
 
 function onConnection(socket: Socket): void {
@@ -49,7 +49,8 @@ function note(message: Buffer, bodyStart: number): string {
   for (; message[end] !== 0x20 && message[end] !== 0x2f; end++);
   const name = message.toString('latin1', PATH_START, end);
   let group = groups.get(name);
-  if (group === undefined) groups.set(name, (group = { count: 0, latencies: new LatencyHistogram() }));
+  if (group === undefined)
+    groups.set(name, (group = { count: 0, firstAt: Date.now(), latencies: new LatencyHistogram() }));
   group.count++;
   const stamp = message.indexOf(STAMP_NAME, bodyStart, 'latin1');
   if (stamp > 0) {
@@ -116,6 +117,7 @@ function read(): Arrivals {
     lastAt,
     latencies: Object.fromEntries(entries.map(([name, group]) => [name, group.latencies.read()])),
     counts: Object.fromEntries(entries.map(([name, group]) => [name, group.count])),
+    firsts: Object.fromEntries(entries.map(([name, group]) => [name, group.firstAt])),
   };
 }
 

@@ -45,23 +45,24 @@ export function createPerform(options: {
   const userAgent = `Postrider/${options.version}`;
 
   const exchange = async (request: AttemptRequest, start: Start, abort: Abort | undefined): Promise<Reply> => {
-    const { environment, mode, payload } = request;
+    const { environment, mode, payload, timeoutMs } = request;
     const target = targetOf(request.url);
     const headers = headersOf(request, { userAgent, timestampSeconds: Math.floor(start.at / 1000) });
-    const remainingMs = (): number => start.monotonic + request.timeoutMs - clock.monotonic();
+    const remainingMs = (): number => start.monotonic + timeoutMs - clock.monotonic();
     const open = (): Promise<Connection> =>
       pools.open({ environment, mode, target, budgetMs: Math.min(CONNECT_MS_MAX, remainingMs()), abort });
-    const sendOn = (connection: Connection): Promise<Reply> =>
-      send({ clock, connection, path: target.path, headers, payload, timeoutMs: remainingMs(), abort });
+    const sendOn = (connection: Connection, withinMs: number): Promise<Reply> =>
+      send({ clock, connection, path: target.path, headers, payload, timeoutMs: withinMs, abort });
 
-    let connection = pools.takeIdle(environment, target) ?? (await open());
-    let reply = await sendOn(connection);
+    const idle = pools.takeIdle(environment, target);
+    let connection = idle ?? (await open());
+    let reply = await sendOn(connection, idle === null ? remainingMs() : timeoutMs);
     // The receiver closed an idle connection just when we used it again: no failure of anyone's. POST may not be
     // repeated in general (RFC 9110, 9.2.2), but these may: receivers know a repeat by its webhook-id. Once, and
     // on a fresh connection, which is never stale.
     if (reply.end === 'stale') {
       connection = await open();
-      reply = await sendOn(connection);
+      reply = await sendOn(connection, remainingMs());
     }
     pools.release(connection);
     if (reply.end === 'refused') onFault(reply.error);

@@ -2,6 +2,7 @@
 import { closestName, UsageError, VERSION } from '../config.ts';
 import { StoreError } from '../store/store.ts';
 import { backupCommand } from './backup.ts';
+import { copyCommand } from './copy.ts';
 import { flagsOf, parseCommandLine } from './command.ts';
 import type { Command } from './command.ts';
 import { demoCommand } from './demo.ts';
@@ -17,6 +18,7 @@ const COMMANDS: readonly Command[] = [
   receiveCommand,
   migrateCommand,
   backupCommand,
+  copyCommand,
 ];
 
 const EXIT_FAILED = 1;

@@ -1,7 +1,10 @@
 // Serves until it is told to stop. What it prints at the first start is a newcomer's first hour.
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { startApp } from '../app.ts';
 import type { App } from '../app.ts';
-import { SETTINGS, VERSION } from '../config.ts';
+import { SETTINGS, UsageError, VERSION } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import type { Mode } from '../model/api-key.ts';
 import { DEFAULT_SCOPES } from '../model/api-key.ts';
@@ -14,6 +17,8 @@ import type { Store } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { createKey } from './keys.ts';
+import { groupMembership, runProcessGroup } from './process-group.ts';
+import type { Order } from './process-group.ts';
 import { welcome } from './welcome.ts';
 import { storeOptions } from './with-store.ts';
 
@@ -29,16 +34,70 @@ export const serveCommand: Command = {
 
 export type NewKey = { mode: Mode; key: string };
 
+/** What the service says of itself when it serves; `keys` were just made, and are told this once. */
+type Started = { url: string; keys: NewKey[] };
+
+/** `onStopOrder`: called back when to stop, and when to end at once. */
+type Surroundings = { onStopOrder: (take: (order: Order) => void) => void; tellStarted: (started: Started) => unknown };
+
 async function serve(line: CommandLine): Promise<number> {
   const { settings, warnings } = line.settings();
+  const member = groupMembership();
+  if (member !== null) {
+    try {
+      return await serveHere(settings, { ...member, onStopOrder: (take) => onGroupOrder(member.onStop, take) });
+    } finally {
+      member.leave();
+    }
+  }
   for (const warning of warnings) process.stderr.write(`postrider: ${warning}\n`);
-  const processLog = createLog(settings.LOG_LEVEL, systemClock);
+  // Nobody may be reading; that is no reason to stop serving.
+  process.stdout.on('error', () => undefined);
+  const tellStarted = (started: Started): void => {
+    process.stdout.write(announce(started, { settings, isJson: line.has('json') }));
+  };
+  if (settings.PROCESSES === 1) return serveHere(settings, { onStopOrder: onStopSignal, tellStarted });
+  return serveTogether(settings, tellStarted);
+}
+
+async function serveTogether(settings: Settings, onServing: (started: Started) => void): Promise<number> {
+  const { PROCESSES: count, DATABASE_URL: databaseUrl } = settings;
+  if (databaseUrl === null) {
+    throw new UsageError(
+      `${count} processes need DATABASE_URL: the embedded store is one file, and one process owns it. ` +
+        'Set DATABASE_URL (postrider copy moves what there is to PostgreSQL), or leave PROCESSES at 1',
+    );
+  }
+  const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: true });
+  const { log } = processLog;
+  // Every process names the same port, one that starts later too.
+  const port = settings.PORT === 0 ? await findFreePort(settings) : settings.PORT;
+  const argv = [...process.argv.slice(2), '--port', String(port)];
+  const code = await runProcessGroup({ count, argv, log, clock: systemClock, onServing }, onStopSignal);
+  await processLog.flush();
+  return code;
+}
+
+async function findFreePort(settings: Settings): Promise<number> {
+  const server = createServer().listen(0, settings.HOST);
+  try {
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  } catch (error) {
+    throw explainListening(error, settings);
+  } finally {
+    server.close();
+  }
+}
+
+async function serveHere(settings: Settings, { onStopOrder, tellStarted }: Surroundings): Promise<number> {
+  const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: settings.PROCESSES > 1 });
   const { log } = processLog;
   endOnFault(processLog);
   const options = storeOptions(settings);
   const store = await openStore({ ...options, onFatal: (error) => void endWith(processLog, error) });
   // From before the first attempt goes out: a signal that comes while it starts is a stop like any other.
-  const stopSignal = nextStopSignal();
+  const stopped = nextStopOrder(onStopOrder);
   let app: App;
   try {
     const keys = await makeFirstKeys(store);
@@ -48,16 +107,14 @@ async function serve(line: CommandLine): Promise<number> {
       store,
       masterKey: await readMasterKey(options),
     });
-    // Nobody may be reading; that is no reason to stop serving.
-    process.stdout.on('error', () => undefined);
-    process.stdout.write(announce(app, keys, { settings, isJson: line.has('json') }));
+    await tellStarted({ url: app.baseUrl, keys });
   } catch (error) {
     await store.close();
     throw explainListening(error, settings);
   }
   log.info({ url: app.baseUrl, version: VERSION, data_dir: settings.DATA_DIR }, 'listening');
-  const signal = await stopSignal;
-  log.info({ signal }, 'stopping: what is on the wire may finish');
+  await stopped;
+  log.info('stopping: what is on the wire may finish');
   await app.stop();
   log.info('stopped');
   await processLog.flush();
@@ -85,21 +142,33 @@ async function makeFirstKeys(store: Store): Promise<NewKey[]> {
   return keys;
 }
 
-function announce(app: App, keys: NewKey[], { settings, isJson }: { settings: Settings; isJson: boolean }): string {
-  if (isJson) return `${JSON.stringify({ event: 'started', url: app.baseUrl, keys })}\n`;
-  return welcome({ baseUrl: app.baseUrl, keys, testSubnets: settings.TEST_SUBNETS });
+function announce({ url, keys }: Started, { settings, isJson }: { settings: Settings; isJson: boolean }): string {
+  if (isJson) return `${JSON.stringify({ event: 'started', url, keys })}\n`;
+  return welcome({ baseUrl: url, keys, testSubnets: settings.TEST_SUBNETS });
 }
 
-/** Resolves with the first signal; from then on a second one ends the process at once. */
-function nextStopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
-        for (const again of ['SIGTERM', 'SIGINT'] as const) process.on(again, () => process.exit(1));
-        resolve(signal);
-      });
-    }
-  });
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** Of a process by itself: the first signal stops it, any after that ends it at once. */
+function onStopSignal(take: (order: Order) => void): void {
+  for (const signal of STOP_SIGNALS) {
+    process.once(signal, () => {
+      take('stop');
+      for (const again of STOP_SIGNALS) process.on(again, () => take('end'));
+    });
+  }
+}
+
+// A terminal and systemd signal every process of a group, and the parent tells them too: so any number of signals is
+// one stop, and the parent, who can tell a second from an echo of the first, ends whoever must end at once.
+function onGroupOrder(onStop: (stop: () => void) => void, take: (order: Order) => void): void {
+  for (const signal of STOP_SIGNALS) process.on(signal, () => take('stop'));
+  onStop(() => take('stop'));
+}
+
+/** Resolves when it is time to stop. */
+function nextStopOrder(onStopOrder: Surroundings['onStopOrder']): Promise<void> {
+  return new Promise((resolve) => onStopOrder((order) => (order === 'stop' ? resolve() : process.exit(1))));
 }
 
 /** A fault nobody handled leaves the state of this process in doubt. What is stored is not: start again. */

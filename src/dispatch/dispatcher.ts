@@ -42,9 +42,14 @@ const WAITING_PER_DESTINATION_MAX = 1_000;
 const WAITING_MAX = 100_000;
 const WAITING_PER_DESTINATION_MIN = 16;
 
+const STARTS_PER_TURN = 64;
+
 /** The last quarter of the slots is for destinations that have hardly any. */
 const SHARED_SLOTS = 3 / 4;
 const SCARCE_IN_FLIGHT_MAX = 2;
+
+/** Queues that are in memory, with work or without; about a kilobyte each. Those with work are never dropped. */
+const QUEUES_KEPT_MAX = 20_000;
 
 const SWEEP_INTERVAL_MS = 30_000;
 const SWEEP_PAGE = 1_000;
@@ -64,6 +69,7 @@ export class Dispatcher {
   #onWire = 0;
   #unsettled = 0;
   #isRunning = false;
+  #isPumpPlanned = false;
   #onWireDone: (() => void) | null = null;
 
   constructor(options: DispatcherOptions) {
@@ -203,9 +209,14 @@ export class Dispatcher {
 
   // ── One step of the pipeline each ──
 
-  /** Starts attempts while there are slots, and destinations that may. */
+  /**
+   * Starts attempts while there are slots, and destinations that may. A start takes up to a tenth of a millisecond (a
+   * socket, a signature), and an event may have thousands of deliveries: after some of them all else gets its turn.
+   */
   #pump(): void {
-    for (;;) {
+    if (this.#isPumpPlanned) return;
+    for (let started = 0; ; started++) {
+      if (started === STARTS_PER_TURN) return this.#pumpLater();
       const queue = !this.#isRunning || !this.#hasSlot() ? null : this.#ready.first();
       if (queue === null || !this.#mayTakeSlot(queue)) return;
       const at = this.#instant();
@@ -213,6 +224,14 @@ export class Dispatcher {
       if (queue.canStart(at)) void this.#run(queue, queue.start(at));
       this.#update(queue, this.#instant());
     }
+  }
+
+  #pumpLater(): void {
+    this.#isPumpPlanned = true;
+    this.#options.clock.afterTurn(() => {
+      this.#isPumpPlanned = false;
+      this.#pump();
+    });
   }
 
   async #run(queue: DestinationQueue, attempting: Attempting): Promise<void> {
@@ -254,7 +273,8 @@ export class Dispatcher {
   #update(queue: DestinationQueue, at: Instant): void {
     this.#waiting += queue.waitingCount() - queue.countedWaiting;
     queue.countedWaiting = queue.waitingCount();
-    const isGone = queue.isOver || queue.isIdle(at);
+    // A queue with nothing to do stays until the next sweep, unless there are very many: it will have work again soon.
+    const isGone = queue.isOver || (this.#queues.size > QUEUES_KEPT_MAX && queue.isIdle(at));
     if (isGone && this.#queues.get(queue.id) === queue) this.#queues.delete(queue.id);
     const isReady = !isGone && queue.canStart(at);
     this.#ready.update(queue, isReady);
@@ -274,7 +294,9 @@ export class Dispatcher {
       for (const { destinationId, dueAt } of page.destinations) this.#noteStored(destinationId, dueAt, at);
       after = page.next;
     } while (after !== null && this.#isRunning);
-    // All of them, found or not: the wall clock may have been set.
+    const at = this.#instant();
+    for (const [id, queue] of this.#queues) if (queue.isIdle(at)) this.#queues.delete(id);
+    // All that are left, found or not: the wall clock may have been set.
     this.#lookAt([...this.#queues.values()]);
   }
 

@@ -45,3 +45,9 @@ export function createAdjustableClock(base: Clock): Clock & { adjust(offsetMs: n
     },
   };
 }
+
+/** For a process that would otherwise end while it waits for a timer. Returns how to let go again. */
+export function keepProcessAlive(): () => void {
+  const interval = setInterval(() => {}, TIMER_DELAY_MAX_MS);
+  return () => clearInterval(interval);
+}

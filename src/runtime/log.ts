@@ -8,6 +8,8 @@ export type Log = pino.Logger;
 /** Lines are written together, at the latest after this: at thousands a second each write call would count. */
 const FLUSH_INTERVAL_MS = 100;
 const BUFFER_BYTES = 16_383;
+/** What POSIX promises to write into a pipe in one piece on Linux (512 on others): lines of processes do not mix. */
+const PIPE_BYTES = 4_096;
 
 /** Names under which something secret could get into a line by mistake. */
 const REDACTED = ['authorization', 'secret', 'signing_secret', 'api_key', 'headers.authorization'];
@@ -21,8 +23,10 @@ export type ProcessLog = {
   flush(): Promise<void>;
 };
 
-export function createLog(level: string, clock: Clock): ProcessLog {
-  const destination = pino.destination({ sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_INTERVAL_MS });
+/** `isShared`: other processes write to the same output. */
+export function createLog(level: string, clock: Clock, { isShared = false } = {}): ProcessLog {
+  const buffer = isShared ? { minLength: PIPE_BYTES - 1, maxWrite: PIPE_BYTES } : { minLength: BUFFER_BYTES };
+  const destination = pino.destination({ sync: false, periodicFlush: FLUSH_INTERVAL_MS, ...buffer });
   const log = pino(
     {
       base: { name: 'postrider' },

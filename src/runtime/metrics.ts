@@ -23,8 +23,18 @@ export function createMetrics() {
     eventsAccepted: counter('events_accepted_total', 'Events stored, each once.'),
     deliveriesScheduled: counter('deliveries_scheduled_total', 'Deliveries made for accepted and replayed events.'),
     acceptsRefused: counter('accepts_refused_total', 'Events answered with 503, by reason.', ['reason']),
-    attempts: counter('attempts_total', 'Attempts that were recorded, by outcome.', ['outcome']),
-    deliveriesFinished: counter('deliveries_finished_total', 'Deliveries that ended, by status.', ['status']),
+    attempts: new Tally({
+      name: 'attempts_total',
+      help: 'Attempts that were recorded, by outcome.',
+      label: 'outcome',
+      registers,
+    }),
+    deliveriesFinished: new Tally({
+      name: 'deliveries_finished_total',
+      help: 'Deliveries that ended, by status.',
+      label: 'status',
+      registers,
+    }),
     destinationsPaused: counter('destinations_paused_total', 'Destinations paused automatically, by reason.', [
       'reason',
     ]),
@@ -76,4 +86,26 @@ export function createMetrics() {
       gauge('resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss());
     },
   };
+}
+
+/** For what is counted with every attempt: a plain map, handed over when somebody looks. */
+class Tally {
+  readonly #pending = new Map<string, number>();
+  readonly #label: string;
+  readonly #counter: Counter<string>;
+
+  constructor({ name, help, label, registers }: { name: string; help: string; label: string; registers: Registry[] }) {
+    const collect = (): void => this.#handOver();
+    this.#label = label;
+    this.#counter = new Counter<string>({ name: `postrider_${name}`, help, labelNames: [label], registers, collect });
+  }
+
+  count(value: string): void {
+    this.#pending.set(value, (this.#pending.get(value) ?? 0) + 1);
+  }
+
+  #handOver(): void {
+    for (const [value, count] of this.#pending) this.#counter.inc({ [this.#label]: value }, count);
+    this.#pending.clear();
+  }
 }

@@ -7,7 +7,7 @@ import type { Runner } from '../../src/dispatch/runner.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
-import { VirtualClock } from '../sim/virtual-clock.ts';
+import { settle, VirtualClock } from '../sim/virtual-clock.ts';
 
 function destination(id: DestinationId): DestinationWithKeys {
   return {
@@ -144,6 +144,15 @@ describe('slots', () => {
     // But no more than twice the slots may be under way in all.
     for (const { freeWire } of running.values()) freeWire();
     assert.equal(running.size, 8);
+  });
+
+  test('are filled over several turns: a large fan-out must not hold up the event loop', async () => {
+    const { offer, running } = await setUp({ slots: 1_000 });
+    offer('dst_a', 300);
+    const atOnce = running.size;
+    assert.ok(atOnce > 0 && atOnce <= 100, `${atOnce} starts in one turn`);
+    await settle();
+    assert.equal(running.size, 300);
   });
 
   test('are not used while results cannot be stored, and are when they can be again', async () => {

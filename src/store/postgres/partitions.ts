@@ -67,9 +67,12 @@ class KnownPartitions implements Partitions {
 
   async ensure(times: Iterable<number>): Promise<void> {
     const missing = new Map<string, Partition>();
-    for (const time of times) {
+    // By the day, which every period is a multiple of. Names made for each id anew took 3 % of the process's time.
+    const days = new Set<number>();
+    for (const time of times) days.add(Math.floor(time / DAY_MS));
+    for (const day of days) {
       for (const table of PARTITIONED) {
-        const partition = partitionAt(table, time);
+        const partition = partitionAt(table, day * DAY_MS);
         if (!this.#known.has(partition.name)) missing.set(partition.name, partition);
       }
     }

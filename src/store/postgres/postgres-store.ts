@@ -9,6 +9,7 @@ import { createAnnouncements } from './announcements.ts';
 import { loadBacklog } from './backlog.ts';
 import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
+import { refuseUnfinishedCopy } from './copy-progress.ts';
 import { isConnectionLoss, toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
@@ -67,7 +68,7 @@ export async function openPostgresTool(options: PostgresStoreOptions): Promise<P
   return createFacade(createToolMethods(context), pools);
 }
 
-type Pools = Record<keyof typeof LANES, Pool> & {
+export type Pools = Record<keyof typeof LANES, Pool> & {
   layout: Layout;
   connection: ConnectionOptions;
   isClosed: boolean;
@@ -87,7 +88,8 @@ function openCluster(options: PostgresStoreOptions, pools: Pools, context: Write
   return { ...guarded.methods, announce: announcements.announce, listen: announcements.listen };
 }
 
-async function openPools(options: PostgresStoreOptions): Promise<Pools> {
+/** `mayBeUnfinished`: opened to go on with a copy, not to be served. */
+export async function openPools(options: PostgresStoreOptions & { mayBeUnfinished?: boolean }): Promise<Pools> {
   const { url, onConnectionError: onError = () => {} } = options;
   const first = openPool({ url, settings: [], onError }, 1);
   try {
@@ -105,8 +107,11 @@ async function openPools(options: PostgresStoreOptions): Promise<Pools> {
   }
 }
 
-async function prepare(pool: Pool, options: PostgresStoreOptions): Promise<{ layout: Layout; settings: string[] }> {
-  const { portable = false, masterKey, random } = options;
+async function prepare(
+  pool: Pool,
+  options: PostgresStoreOptions & { mayBeUnfinished?: boolean },
+): Promise<{ layout: Layout; settings: string[] }> {
+  const { portable = false, masterKey, random, mayBeUnfinished = false } = options;
   return withConnection(pool, async (client) => {
     const { rows } = await client.query<{ version: number; has_citus: boolean }>(
       `SELECT current_setting('server_version_num')::int4 / 10000 AS version,
@@ -117,11 +122,12 @@ async function prepare(pool: Pool, options: PostgresStoreOptions): Promise<{ lay
       throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
     }
     const layout = await migrate(client, { portable, sealer: createSealer(masterKey, random) });
+    if (!mayBeUnfinished) await refuseUnfinishedCopy(client);
     return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
   });
 }
 
-function transactionsOf({ clock, random, beforeStatement }: PostgresStoreOptions, { layout }: Pools) {
+export function transactionsOf({ clock, random, beforeStatement }: PostgresStoreOptions, { layout }: Pools) {
   const isDistributed = layout === 'distributed';
   return (pool: Pool) => createTransactions({ pool, clock, random, isDistributed, beforeStatement });
 }

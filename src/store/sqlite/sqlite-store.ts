@@ -7,6 +7,7 @@ import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
 import type { Store } from '../store.ts';
+import { forgetCopying } from './copy-identity.ts';
 import { createDataDir, createDatabaseFile } from './data-dir.ts';
 import { READING, WRITING } from './methods.ts';
 import type { MethodName } from './methods.ts';
@@ -48,6 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const path = createDatabaseFile(dataDir);
     const prepared = openPrepared(path, createSealer(masterKey, random));
     try {
+      forgetCopying(prepared);
       // Open until the threads are, or closing it would take the log away under their hands.
       const threads = await startThreads(options, path);
       return createFacade(threads, () => lock.release());

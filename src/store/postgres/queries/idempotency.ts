@@ -100,10 +100,10 @@ async function meetHolders(tx: Tx, claims: readonly Claim[]): Promise<Map<EventI
 
 function toClaim({ id, environment, idempotencyKey: key, idempotency, createdAt }: NewEvent): Claim[] {
   if (key === null || idempotency === null) return [];
-  return [{ ...idempotency, shard: shardOf(environment, key), environment, key, eventId: id, now: createdAt }];
+  return [{ ...idempotency, shard: shardOfKey(environment, key), environment, key, eventId: id, now: createdAt }];
 }
 
-function shardOf(environment: number, key: string): number {
+export function shardOfKey(environment: number, key: string): number {
   return hash('sha256', `${environment} ${key}`, 'buffer')[0]!;
 }
 

@@ -1,0 +1,172 @@
+// What a copy from one adapter to another moves: every table, each with its columns in one order, and rows as plain
+// values. Either side knows its own SQL and this, and nothing of the other.
+
+/**
+ * `id`: 16 bytes. `words`: text that people wrote, with any character in it. `body`: bytes that may be long; a row that
+ * is read back to be checked has their SHA-256 instead.
+ */
+export type ColumnKind = 'id' | 'integer' | 'real' | 'flag' | 'text' | 'words' | 'bytes' | 'body';
+
+export type CopiedValue = Uint8Array | string | number | boolean | null;
+/** In the order of the table's columns. */
+export type CopiedRow = readonly CopiedValue[];
+
+export type CopiedTable = { name: CopiedTableName; columns: Readonly<Record<string, ColumnKind>> };
+
+/** Copied in this order: what others refer to comes first. */
+export const COPIED_TABLE_NAMES = [
+  'accounts',
+  'environments',
+  'api_keys',
+  'destinations',
+  'signing_keys',
+  'destination_health',
+  'subscriptions',
+  'idempotency',
+  'events',
+  'event_bodies',
+  'open_deliveries',
+  'done_deliveries',
+  'attempts',
+] as const;
+
+export type CopiedTableName = (typeof COPIED_TABLE_NAMES)[number];
+
+const DELIVERY_COLUMNS = {
+  id: 'id',
+  environment: 'integer',
+  event_id: 'id',
+  destination_id: 'id',
+  subscription_id: 'id',
+  origin: 'integer',
+  status: 'integer',
+  dead_reason: 'integer',
+  rev: 'integer',
+  schedule_position: 'integer',
+  attempt_count: 'integer',
+  response_codes: 'bytes',
+  updated_at: 'integer',
+  completed_at: 'integer',
+} as const satisfies CopiedTable['columns'];
+
+const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
+  accounts: { id: 'integer', name: 'text' },
+  environments: {
+    id: 'integer',
+    account_id: 'integer',
+    mode: 'integer',
+    config_version: 'integer',
+    auth_version: 'integer',
+    destination_count: 'integer',
+    subscription_count: 'integer',
+  },
+  api_keys: {
+    id: 'id',
+    environment: 'integer',
+    name: 'words',
+    scopes: 'text',
+    prefix: 'text',
+    last4: 'text',
+    hash: 'bytes',
+    created_at: 'integer',
+    expires_at: 'integer',
+    last_used_at: 'integer',
+  },
+  destinations: {
+    id: 'id',
+    environment: 'integer',
+    version: 'integer',
+    url: 'text',
+    name: 'words',
+    status: 'integer',
+    paused_reason: 'integer',
+    retry_policy: 'text',
+    max_in_flight: 'integer',
+    rate_per_second: 'real',
+    // Sealed under the master key and bound to the id, both of which stay: the bytes go over as they are.
+    headers: 'bytes',
+    metadata: 'text',
+    created_at: 'integer',
+    updated_at: 'integer',
+    deleted_at: 'integer',
+    is_settled: 'flag',
+  },
+  signing_keys: { destination_id: 'id', id: 'id', secret: 'bytes', created_at: 'integer', expires_at: 'integer' },
+  destination_health: {
+    destination_id: 'id',
+    failing_since: 'integer',
+    failure_count: 'integer',
+    held_until: 'integer',
+  },
+  subscriptions: {
+    id: 'id',
+    environment: 'integer',
+    destination_id: 'id',
+    version: 'integer',
+    event_type: 'text',
+    filter: 'text',
+    identity: 'bytes',
+    created_at: 'integer',
+    deleted_at: 'integer',
+  },
+  idempotency: { environment: 'integer', key: 'text', event_id: 'id', fingerprint: 'bytes', expires_at: 'integer' },
+  events: { id: 'id', environment: 'integer', type: 'text', idempotency_key: 'text', occurred_at: 'integer' },
+  event_bodies: { event_id: 'id', body: 'body' },
+  open_deliveries: {
+    ...DELIVERY_COLUMNS,
+    due_at: 'integer',
+    scheduled_at: 'integer',
+    fallback_status: 'integer',
+  },
+  done_deliveries: DELIVERY_COLUMNS,
+  attempts: {
+    delivery_id: 'id',
+    n: 'integer',
+    trigger: 'integer',
+    started_at: 'integer',
+    duration_ms: 'integer',
+    outcome: 'integer',
+    response_code: 'integer',
+    response_headers: 'text',
+    response_body: 'body',
+    response_truncated: 'flag',
+    error: 'words',
+  },
+};
+
+export const COPIED_TABLES: readonly CopiedTable[] = COPIED_TABLE_NAMES.map((name) => ({
+  name,
+  columns: COLUMNS[name],
+}));
+
+/** `position` says where the chunk ends, in words of the source's own. */
+export type CopiedChunk = { rows: CopiedRow[]; position: string };
+
+/** A store that nobody else writes to until it is closed. */
+export interface CopySource {
+  /** Of what it holds now: another once it has been served again. */
+  readonly id: string;
+  countRows(table: CopiedTable): number;
+  /** All rows after a position, in its own order. */
+  readChunks(table: CopiedTable, after: string | null): Iterable<CopiedChunk>;
+  close(): void;
+}
+
+export type TableProgress = { rows: number; position: string | null; isDone: boolean };
+export type CopyProgress = {
+  sourceId: string;
+  isComplete: boolean;
+  tables: Partial<Record<CopiedTableName, TableProgress>>;
+};
+
+export interface CopyTarget {
+  /** How far the copy of this source has come; refuses a database that holds anything else. */
+  begin(sourceId: string): Promise<CopyProgress>;
+  /** Rows and progress in one transaction. */
+  insert(table: CopiedTable, chunk: { rows: readonly CopiedRow[]; progress: TableProgress }): Promise<void>;
+  /** All rows, in any order. */
+  readRows(table: CopiedTable): AsyncIterable<CopiedRow[]>;
+  /** From now on it may be served. */
+  complete(): Promise<void>;
+  close(): Promise<void>;
+}
