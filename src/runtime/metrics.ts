@@ -59,33 +59,35 @@ export function createMetrics() {
       registers,
     }),
     /** Adds the gauges; once, when there is something to read from. */
-    watch(gauges: Gauges): void {
-      const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
-        new Gauge({
-          name: `postrider_${name}`,
-          help,
-          registers,
-          async collect() {
-            this.set(await read());
-          },
-        });
-      gauge('attempts_on_wire', 'Attempts on the wire now.', gauges.onWire);
-      gauge('deliveries_waiting_in_memory', 'Deliveries due or nearly due that wait in memory.', gauges.waiting);
-      gauge(
-        'deliveries_unfinished',
-        'Deliveries of the shards that this node owns that are pending or retrying.',
-        gauges.unfinished,
-      );
-      gauge('shards_owned', 'Shards that this node sends for; 256 in the whole cluster.', gauges.shardsOwned);
-      gauge('stored_bytes', 'What the data take on disk.', gauges.storedBytes);
-      gauge(
-        'event_loop_delay_seconds',
-        'Longest delay of the event loop since the last scrape, or in the last 15 s and more.',
-        gauges.eventLoopDelaySeconds,
-      );
-      gauge('resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss());
-    },
+    watch: (gauges: Gauges) => addGauges(registers, gauges),
   };
+}
+
+function addGauges(registers: Registry[], gauges: Gauges): void {
+  const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+    new Gauge({
+      name: `postrider_${name}`,
+      help,
+      registers,
+      async collect() {
+        this.set(await read());
+      },
+    });
+  gauge('attempts_on_wire', 'Attempts on the wire now.', gauges.onWire);
+  gauge('deliveries_waiting_in_memory', 'Deliveries due or nearly due that wait in memory.', gauges.waiting);
+  gauge(
+    'deliveries_unfinished',
+    'Deliveries of the shards that this node owns that are pending or retrying.',
+    gauges.unfinished,
+  );
+  gauge('shards_owned', 'Shards that this node sends for; 256 in the whole cluster.', gauges.shardsOwned);
+  gauge('stored_bytes', 'What the data take on disk.', gauges.storedBytes);
+  gauge(
+    'event_loop_delay_seconds',
+    'Longest delay of the event loop since the last scrape, or in the last 15 s and more.',
+    gauges.eventLoopDelaySeconds,
+  );
+  gauge('resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss());
 }
 
 /** For what is counted with every attempt: a plain map, handed over when somebody looks. */
