@@ -27,7 +27,8 @@ const COLUMNS = { chunk_events: 3, chunk_deliveries: 13, chunk_attempts: 10 };
 // $1: times as the first bytes of ids have them, $2: the same in ms.
 const TIMES = 'unnest($1::bytea[], $2::int8[]) AS t(prefix, at)';
 const id = (suffix: string): string => `encode(t.prefix || ${suffix}, 'hex')::uuid`;
-const DONE = `origin, status, dead_reason, rev, schedule_position, attempt_count, response_codes, updated_at, completed_at`;
+const DONE =
+  'origin, status, dead_reason, rev, schedule_position, attempt_count, response_codes, updated_at, completed_at';
 const OPEN = `origin, status, rev, due_at, schedule_position, attempt_count, response_codes, updated_at`;
 
 const INSERTS = [

@@ -31,8 +31,9 @@ export const baseline: Case = {
   run,
 };
 
-const NO_REDIS = `Skipped: there is no \`redis-server\` on the PATH. Install it (Debian: \`apt-get install redis-server\`) and run
-this again.`;
+const NO_REDIS =
+  'Skipped: there is no `redis-server` on the PATH. ' +
+  'Install it (Debian: `apt-get install redis-server`) and run this again.';
 
 async function run(bench: Bench): Promise<Report[]> {
   if (!hasRedis()) return [{ case: 'baseline', figures: [], notes: [NO_REDIS] }];
