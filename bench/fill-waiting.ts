@@ -8,7 +8,8 @@ import { ENVIRONMENT } from './store-file.ts';
 
 const ROWS_PER_STATEMENT = 10_000;
 
-// The first: $1 destinations, $2 the time. The second: $1 those, $2 their shards, $3 deliveries, $4 events, $5 the time.
+// The first: $1 destinations, $2 the time.
+// The second: $1 those, $2 their shards, $3 deliveries, $4 events, $5 the time.
 const INSERTS = [
   `INSERT INTO destinations (id, environment, version, url, status, max_in_flight, metadata, created_at, updated_at)
    SELECT id, ${ENVIRONMENT}, 1, 'https://receiver.example/', 0, 50, '{}', $2::int8, $2::int8

@@ -6,7 +6,7 @@ import { startPostgres } from '../test/store/postgres/server.ts';
 import type { PostgresServer } from '../test/store/postgres/server.ts';
 import { readTreeCpu } from './measure.ts';
 
-/** Defaults, but for what anyone sets who puts load on PostgreSQL; and where the tests' server is smaller, as default. */
+/** Defaults, but for what anyone sets who puts load on PostgreSQL, and where the server of the tests is smaller. */
 const SETTINGS = [
   // The default of 128 MB is for any machine at all; a quarter of the memory is what its manual advises for a server of
   // its own. This one shares the machine, and so gets less.

@@ -34,6 +34,12 @@ export function delay(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => clock.setTimer(resolve, delayMs));
 }
 
+/** For a process that would otherwise end while it waits for a timer. Returns how to let go again. */
+export function keepProcessAlive(): () => void {
+  const interval = setInterval(() => {}, TIMER_DELAY_MAX_MS);
+  return () => clearInterval(interval);
+}
+
 /** A clock whose wall time can be set right, as by the time of a database that several machines share. */
 export function createAdjustableClock(base: Clock): Clock & { adjust(offsetMs: number): void } {
   let offset = 0;
@@ -44,10 +50,4 @@ export function createAdjustableClock(base: Clock): Clock & { adjust(offsetMs: n
       offset = offsetMs;
     },
   };
-}
-
-/** For a process that would otherwise end while it waits for a timer. Returns how to let go again. */
-export function keepProcessAlive(): () => void {
-  const interval = setInterval(() => {}, TIMER_DELAY_MAX_MS);
-  return () => clearInterval(interval);
 }

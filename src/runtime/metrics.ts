@@ -59,7 +59,7 @@ export function createMetrics() {
       registers,
     }),
     /** Adds the gauges; once, when there is something to read from. */
-    watch: (gauges: Gauges) => addGauges(registers, gauges),
+    watch: (gauges: Gauges): void => addGauges(registers, gauges),
   };
 }
 

@@ -123,12 +123,12 @@ describe('the cluster on PostgreSQL', () => {
     const shards = [...new Set(wanted.map(idShard))];
     const expected = ids.filter((id) => shards.includes(idShard(id)));
     const found = [];
-    let position: string | null = null;
-    do {
+    for (let position: string | null = null; ;) {
       const page: Awaited<ReturnType<typeof store.sweep>> = await store.sweep({ after: position, limit: 2, shards });
       found.push(...page.destinations.map(({ destinationId }) => destinationId));
+      if (page.next === null) break;
       position = page.next;
-    } while (position !== null);
+    }
     assert.deepEqual(found.sort(), expected.sort());
     const { unfinished } = await store.readStats(shards);
     assert.deepEqual(unfinished, [{ environment: LIVE, count: expected.length }]);
