@@ -115,16 +115,16 @@ export class Stage {
     );
   }
 
-  /** When the last recorded attempt at a destination began; Unix ms. */
-  async lastAttemptAt({ id }: Destination): Promise<number> {
+  /** When each recorded attempt at a destination began, in order; Unix ms. */
+  async attemptsAt({ id }: Destination): Promise<number[]> {
     const uuid = Buffer.from(idBytes(id)).toString('hex');
     const rows = await this.server.query(
-      `SELECT max(started_at)::text AS last FROM attempts WHERE delivery_id IN (
+      `SELECT started_at::text AS at FROM attempts WHERE delivery_id IN (
          SELECT id FROM done_deliveries WHERE destination_id = '${uuid}'
-         UNION ALL SELECT id FROM open_deliveries WHERE destination_id = '${uuid}')`,
+         UNION ALL SELECT id FROM open_deliveries WHERE destination_id = '${uuid}') ORDER BY started_at`,
       this.database,
     );
-    return Number(rows[0]!['last']);
+    return rows.map(({ at }) => Number(at));
   }
 
   /** The id that a node has in the cluster, by its name. */
