@@ -32,7 +32,7 @@ export function createAttempter(options: {
 }): Attempter {
   const { guard, resolver, clock, version, onFault } = options;
   const connect = createConnect({ guard, resolver, clock });
-  const pools = createPools({ connect });
+  const pools = createPools({ connect, clock });
   const reachability = createReachability({ connect, clock, perMinute: options.probesPerMinute });
   return {
     perform: createPerform({ pools, clock, version, onFault }),

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { RESPONSE_HEADER_BYTES_MAX } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Abort } from './abort.ts';
 import type { Connect } from './connect.ts';
 import { skipContinue } from './skip-continue.ts';
@@ -65,7 +66,7 @@ const CLIENT_OPTIONS = {
 /** The Client wanted a second socket: its first one closed before the request was written to it. */
 export class ConnectionGoneError extends Error {}
 
-export function createPools({ connect }: { connect: Connect }): Pools {
+export function createPools({ connect, clock }: { connect: Connect; clock: Pick<Clock, 'afterTurn'> }): Pools {
   const idle = createIdleConnections();
   // Resuming spares the receiver and us the asymmetric half of a handshake after every idle close.
   const sessions = new Map<string, Buffer>();
@@ -75,6 +76,17 @@ export function createPools({ connect }: { connect: Connect }): Pools {
     sessions.delete(place);
     if (sessions.size >= TLS_SESSIONS_MAX) sessions.delete(sessions.keys().next().value!);
     sessions.set(place, session);
+  };
+
+  const keep = (connection: Connection): void => {
+    const { socket } = connection;
+    // A receiver that answers early leaves the rest of our request unsent: it would precede the next one.
+    if (isClosed || socket.destroyed || socket.writableLength > 0) {
+      socket.destroy();
+      return;
+    }
+    connection.isReused = true;
+    idle.add(connection);
   };
 
   return {
@@ -89,14 +101,9 @@ export function createPools({ connect }: { connect: Connect }): Pools {
       return connection;
     },
     release(connection) {
-      const { socket } = connection;
-      // A receiver that answers early leaves the rest of our request unsent: it would precede the next one.
-      if (isClosed || socket.destroyed || socket.writableLength > 0) {
-        socket.destroy();
-      } else {
-        connection.isReused = true;
-        idle.add(connection);
-      }
+      // TLS learns only in the next turn that what it wrote has gone out.
+      if (connection.socket.writableLength > 0) clock.afterTurn(() => keep(connection));
+      else keep(connection);
     },
     close() {
       isClosed = true;

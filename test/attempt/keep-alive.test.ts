@@ -226,9 +226,29 @@ describe('when the receiver closes a connection just as it is used again', () =>
   });
 });
 
+test('a connection is kept if what was written has gone out a turn later, as with TLS, and otherwise not', async () => {
+  let unsentBytes = 0;
+  const socket = new Socket();
+  Object.defineProperty(socket, 'writableLength', { get: () => unsentBytes });
+  const pools = createPools({ clock: systemClock, connect: async () => socket });
+  const target = parseTarget(new URL('https://example.com/'));
+  const connection = await pools.open({ environment: 1, mode: 'test', target, budgetMs: 1 });
+  unsentBytes = 100;
+  pools.release(connection);
+  unsentBytes = 0;
+  await turn();
+  assert.equal(pools.takeIdle(1, target), connection);
+  unsentBytes = 100;
+  pools.release(connection);
+  await turn();
+  assert.equal(pools.stats().idle, 0);
+  assert.ok(socket.destroyed);
+});
+
 test('1,000 idle connections are kept; then the one that was idle longest goes', async () => {
   const sockets: Socket[] = [];
   const pools = createPools({
+    clock: systemClock,
     connect: async () => {
       sockets.push(new Socket());
       return sockets.at(-1)!;

@@ -28,6 +28,9 @@ export function openPool({ url, settings, onError }: ConnectionOptions, max: num
   // An idle connection that breaks is dropped by the pool; the next one who asks gets a new one.
   pool.on('error', onError);
   pool.on('connect', (client) => {
+    // For the moment between the pool's own listener and withConnection's: a server that ends a connection right after
+    // it was made must not end the process. Whoever uses it then finds out.
+    client.on('error', () => {});
     // Pipelined before whatever the connection was made for.
     for (const setting of settings) client.query(`SET ${setting}`).catch(onError);
   });
