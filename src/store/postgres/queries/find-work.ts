@@ -40,8 +40,8 @@ const SELECT_IN_ORDER = statement<OpenRow>(
    ORDER BY due_at, id LIMIT $4::int4`,
 );
 
-/** How many shards are asked at once. */
-const SHARDS_TOGETHER = 32;
+/** How many shards are asked at once: what they find beyond the page's limit is found again for the next. */
+const SHARDS_TOGETHER = 4;
 const BEFORE_ALL = new Uint8Array(16);
 const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
@@ -55,9 +55,10 @@ export function createFindWorkReads({ read, horizons }: ReadContext) {
         const from = parsePosition(after);
         const left = shards.filter((shard) => shard >= from.shard).sort((a, b) => a - b);
         while (left.length > 0 && found.length < limit) {
+          const missing = limit - found.length;
           const pages = left.splice(0, SHARDS_TOGETHER).map((shard) => {
             const first = shard === from.shard ? from.destination : BEFORE_ALL;
-            return sweepShard(tx, shard, { after: first, limit });
+            return sweepShard(tx, shard, { after: first, limit: missing });
           });
           found.push(...(await Promise.all(pages)).flat());
         }
