@@ -49,8 +49,6 @@ export type ServiceOptions = {
   /** Kept from an earlier service of this bench. */
   dataDir?: string;
   environment?: Record<string, string>;
-  /** Another working copy of this project, to compare with. */
-  root?: string;
 };
 
 type Started = { url: string; keys?: { mode: string; key: string }[] };
@@ -135,11 +133,11 @@ export class Service extends Program {
   key = '';
   #eventLoopDelayMs = 0;
 
-  constructor({ settings = {}, dataDir, environment = {}, root = ROOT }: ServiceOptions = {}) {
+  constructor({ settings = {}, dataDir, environment = {} }: ServiceOptions = {}) {
     const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'postrider-bench-'));
     const all = { HOST: '127.0.0.1', PORT: '0', DATA_DIR: folder, TEST_SUBNETS: LOOPBACK, ...settings };
     const variables = Object.fromEntries(Object.entries(all).map(([name, value]) => [`POSTRIDER_${name}`, value]));
-    super([join(root, 'bin/postrider'), 'serve', '--json'], join(folder, 'service.log'), {
+    super([join(ROOT, 'bin/postrider'), 'serve', '--json'], join(folder, 'service.log'), {
       ...variables,
       ...environment,
     });

@@ -76,6 +76,29 @@ describe('the store’s threads', () => {
     assert.equal((await store.acceptEvents([same]))[0]!.result, 'accepted');
   });
 
+  it('do what waits side by side in one transaction, and alone what one of them fails for', async (t) => {
+    const { store } = await openWatched(t);
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    const waiting = await scene.event([destination]);
+    const due = await scene.event([destination]);
+    await store.acceptEvents([due]);
+    const events = await Promise.all(Array.from({ length: 200 }, () => scene.event([destination])));
+    const unknown = await scene.event([scene.ids.next('dst')]);
+    // Sent in one turn: while the thread is at the first, the others come to wait together.
+    const busy = store.acceptEvents(events);
+    const refused = assert.rejects(store.acceptEvents([unknown]));
+    const accepted = store.acceptEvents([waiting]);
+    const delivery = due.deliveries[0]!.id;
+    const recorded = scene.record({ id: delivery, rev: 0, attempt: attempt(), decision: retryAt(scene.now) });
+    await Promise.all([busy, refused, accepted, recorded]);
+    assert.equal(await store.readEvent({ environment: LIVE, id: unknown.id }), null);
+    assert.ok((await store.readEvent({ environment: LIVE, id: waiting.id })) !== null);
+    assert.equal((await scene.read(delivery))!.attempts.length, 1, 'once, though it was tried together first');
+    const { unfinished } = await store.readStats();
+    assert.equal(unfinished.find(({ environment }) => environment === LIVE)!.count, 202, 'nothing is counted twice');
+  });
+
   it('carry bodies of a batch each to its own row: none, empty, parts of one buffer', async (t) => {
     const { store } = await openWatched(t);
     const scene = new Scene(store);

@@ -1,4 +1,5 @@
-// Calls across threads: one message each way per call, however many rows it is about.
+// Calls across threads: one message each way per call, however many rows it is about. Calls that wait at the same time
+// may share a transaction.
 import { receiveMessageOnPort } from 'node:worker_threads';
 import type { MessagePort, Transferable, Worker } from 'node:worker_threads';
 import { StoreError } from '../store.ts';
