@@ -54,6 +54,22 @@ test('a batch is bounded in items and in weight; what is heavier than all goes a
   assert.deepEqual(batches, [[60], [60], [500], [1, 1, 1, 1], [1]]);
 });
 
+test('a batch is bounded in units, too', async () => {
+  const batches: number[][] = [];
+  const commit = createGroupCommit<number, number>({
+    clock: systemClock,
+    limits: { ...LIMITS, unitsMax: 10 },
+    unitsOf: (item) => item,
+    bytesOf: () => 0,
+    write: async (items) => {
+      batches.push(items);
+      return items;
+    },
+  });
+  await Promise.all([6, 4, 1, 50].map((item) => commit.submit(item)!));
+  assert.deepEqual(batches, [[6, 4], [1], [50]]);
+});
+
 test('too much that waits is refused at once, by number and by bytes', () => {
   const { commit } = heldCommit();
   for (let i = 0; i < 10; i++) assert.notEqual(commit.submit(1), null);
