@@ -1,7 +1,7 @@
 // The adapter's statements, prepared on each connection when they are first used there. A batch statement takes many
 // rows at once, as one array a column; distributed, it runs once for each shard that the rows are in, and names it.
 import type { ColumnType, Value } from './values.ts';
-import { encodeArray } from './values.ts';
+import { encodeColumn } from './values.ts';
 
 export type Statement<Row> = {
   name: string;
@@ -99,18 +99,9 @@ export function bindBatch<Row>(
   options: { isDistributed: boolean; more: readonly Value[] },
 ): BoundStatement<Row>[] {
   if (rows.length === 0) return [];
-  const arraysOf = (of: readonly BatchRow[]): Value[] =>
-    batch.columns.map((type, i) =>
-      encodeArray(
-        type,
-        of.map((row) => row[i + 1]!),
-      ),
-    );
+  const arraysOf = (of: readonly BatchRow[]): Value[] => batch.columns.map((type, i) => encodeColumn(type, of, i + 1));
   if (!options.isDistributed) {
-    const shards = encodeArray(
-      'int2',
-      rows.map(([shard]) => shard),
-    );
+    const shards = encodeColumn('int2', rows, 0);
     return [{ statement: batch.together, values: [shards, ...arraysOf(rows), ...options.more] }];
   }
   const byShard = Map.groupBy(rows, ([shard]) => shard);

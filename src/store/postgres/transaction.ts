@@ -1,12 +1,14 @@
 // Transactions. Statements go out without waiting for one another, and the COMMIT right behind the last; only its own
 // tag says that it was one. What is lost on the way is never guessed: the server is asked what became of it.
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { delay } from '../../runtime/clock.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { StoreError } from '../store.ts';
 import { withConnection } from './connections.ts';
 import { isConflict, isConnectionLoss, sqlState, toStoreError, unavailable } from './errors.ts';
+import { Pipeline } from './pipeline.ts';
+import type { Answer, Sendable } from './pipeline.ts';
 import { bindBatch, statement } from './statement.ts';
 import type { BatchRow, BatchStatement, Statement } from './statement.ts';
 import type { Value } from './values.ts';
@@ -62,8 +64,10 @@ const SELECT_OUTCOME = statement<{ outcome: string | null }>(
   'SELECT pg_xact_status($1::text::xid8) AS outcome',
 );
 
-const BEGIN = 'BEGIN';
-const BEGIN_READING = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+const BEGIN: Sendable = { name: 'BEGIN', text: 'BEGIN' };
+const BEGIN_READING: Sendable = { name: 'BEGIN READ', text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' };
+const COMMIT: Sendable = { name: 'COMMIT', text: 'COMMIT' };
+const ROLLBACK: Sendable = { name: 'ROLLBACK', text: 'ROLLBACK' };
 
 type Options = {
   pool: Pool;
@@ -157,7 +161,11 @@ async function commit<Result>(
     await tx.commit();
     return { end: 'committed', result };
   } catch (error) {
-    if (!isConnectionLoss(error)) throw error;
+    if (!isConnectionLoss(error)) {
+      // A COMMIT that was skipped has not even ended it.
+      await tx.rollback().catch(discard);
+      throw error;
+    }
     discard(error as Error);
     return { end: 'unknown', xid, result, error };
   }
@@ -168,7 +176,13 @@ async function readOnce<Result>(options: Options, work: (tx: Tx) => Promise<Resu
     const tx = new PipelinedTransaction(client, options);
     tx.begin(BEGIN_READING);
     const worked = await runWork(tx, work, discard);
-    if (!worked.isRefused) await tx.commit();
+    if (worked.isRefused) return worked.result;
+    try {
+      await tx.commit();
+    } catch (error) {
+      await tx.rollback().catch(discard);
+      throw error;
+    }
     return worked.result;
   });
 }
@@ -208,17 +222,17 @@ class Refusal extends Error {
 }
 
 class PipelinedTransaction implements Tx {
-  readonly #client: PoolClient;
+  readonly #pipeline: Pipeline;
   readonly #options: Options;
   readonly #sent: Promise<unknown>[] = [];
 
   constructor(client: PoolClient, options: Options) {
-    this.#client = client;
+    this.#pipeline = new Pipeline(client);
     this.#options = options;
   }
 
-  begin(text: string): void {
-    void this.#track(this.#client.query(text));
+  begin(what: Sendable): void {
+    void this.#track(this.#pipeline.send(what, []));
   }
 
   run<Row>(what: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
@@ -226,7 +240,7 @@ class PipelinedTransaction implements Tx {
   }
 
   change(what: Statement<unknown>, values: readonly Value[] = []): Promise<number> {
-    return mayBeIgnored(this.#send(what, values).then(({ rowCount }) => rowCount ?? 0));
+    return mayBeIgnored(this.#send(what, values).then(({ rowCount }) => rowCount));
   }
 
   batch<Row>(what: BatchStatement<Row>, rows: readonly BatchRow[], more: readonly Value[] = []): Promise<Row[]> {
@@ -247,16 +261,16 @@ class PipelinedTransaction implements Tx {
     throw (await this.firstError()) ?? new Error(`COMMIT was answered with ${command}`);
   }
 
-  async #committing(): Promise<QueryResult> {
+  async #committing(): Promise<Answer> {
     // Stopping between statements has put some off; the COMMIT must not overtake them.
     if (this.#options.beforeStatement !== undefined) await Promise.allSettled(this.#sent);
     await this.#options.beforeStatement?.('COMMIT');
-    return this.#client.query('COMMIT');
+    return this.#pipeline.send(COMMIT, []);
   }
 
   async rollback(): Promise<void> {
     await Promise.allSettled(this.#sent);
-    await this.#client.query('ROLLBACK');
+    await this.#pipeline.send(ROLLBACK, []);
   }
 
   /** Why the server gave the transaction up: those after the first fail only because of it. */
@@ -266,12 +280,11 @@ class PipelinedTransaction implements Tx {
     return errors.find((error) => sqlState(error) !== '25P02') ?? errors[0] ?? null;
   }
 
-  #send(what: Statement<unknown>, values: readonly Value[]): Promise<QueryResult> {
+  #send(what: Statement<unknown>, values: readonly Value[]): Promise<Answer> {
     const { beforeStatement } = this.#options;
-    const query = { name: what.name, text: what.text, values: values as unknown[] };
-    if (beforeStatement === undefined) return this.#track(this.#client.query(query));
+    if (beforeStatement === undefined) return this.#track(this.#pipeline.send(what, values));
     const before = Promise.allSettled(this.#sent);
-    return this.#track(before.then(() => beforeStatement(what.name)).then(() => this.#client.query(query)));
+    return this.#track(before.then(() => beforeStatement(what.name)).then(() => this.#pipeline.send(what, values)));
   }
 
   #track<Result>(sent: Promise<Result>): Promise<Result> {

@@ -93,6 +93,7 @@ export const TAKE_DONE = batchStatement<StoredDelivery>(
     RETURNING ${ALL_DONE}`,
 );
 
+/** For one that comes back; a new one has a shorter way (insert-deliveries.ts). */
 export function insertOpen(tx: Tx, deliveries: readonly OpenStored[]): Promise<unknown> {
   return tx.batch(
     INSERT_OPEN,
