@@ -10,6 +10,7 @@ export type ReadContext = {
   sealer: Sealer;
   horizons: Horizons;
   read: Transactions['read'];
+  look: Transactions['look'];
 };
 
 export type ConfigurationContext = ReadContext & {

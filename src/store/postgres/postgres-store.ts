@@ -62,8 +62,8 @@ export type PostgresTool = ReturnType<typeof createToolMethods> & Pick<Store, 'c
 export async function openPostgresTool(options: PostgresStoreOptions): Promise<PostgresTool> {
   const pools = await openPools(options);
   const { clock, random, masterKey } = options;
-  const { read, write } = transactionsOf(options, pools)(pools.other);
-  const context = { clock, read, write, sealer: createSealer(masterKey, random), horizons: createHorizons() };
+  const { read, look, write } = transactionsOf(options, pools)(pools.other);
+  const context = { clock, read, look, write, sealer: createSealer(masterKey, random), horizons: createHorizons() };
   await read((tx) => context.horizons.refresh(tx));
   return createFacade(createToolMethods(context), pools);
 }
@@ -136,7 +136,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
   const { clock, random, masterKey, maxBacklogPerDestination = BACKLOG_MAX_DEFAULT } = options;
   const isDistributed = pools.layout === 'distributed';
   const transactions = transactionsOf(options, pools);
-  const { read, write } = transactions(pools.other);
+  const { read, look, write } = transactions(pools.other);
   const horizons = createHorizons();
   const partitions = isDistributed ? noPartitions : await openPartitions(pools.upkeep);
   await partitions.makeAhead(clock.now());
@@ -148,6 +148,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     clock,
     sealer: createSealer(masterKey, random),
     read,
+    look,
     write,
     accepting: transactions(pools.accepting),
     recording: transactions(pools.recording),

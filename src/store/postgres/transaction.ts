@@ -29,6 +29,8 @@ export interface Transactions {
   write: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
   /** One consistent state for several statements. */
   read: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
+  /** Reads of which each may see a state of its own: with no BEGIN and COMMIT around them, they are answered sooner. */
+  look: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
   /** What became of a transaction that ended in an OutcomeUnknown. */
   resolve: (xid: string) => Promise<'committed' | 'aborted'>;
 }
@@ -107,6 +109,7 @@ export function createTransactions(options: Options): Transactions {
   return {
     write: (work) => retrying(async () => settle(await writeOnce(options, work))),
     read: (work) => retrying(() => readOnce(options, work)),
+    look: (work) => retrying(() => lookOnce(options, work)),
     resolve,
   };
 }
@@ -184,6 +187,17 @@ async function readOnce<Result>(options: Options, work: (tx: Tx) => Promise<Resu
       throw error;
     }
     return worked.result;
+  });
+}
+
+async function lookOnce<Result>(options: Options, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  return withConnection(options.pool, async (client, discard) => {
+    try {
+      return await work(new PipelinedTransaction(client, options));
+    } catch (error) {
+      if (isConnectionLoss(error)) discard(error as Error);
+      throw error;
+    }
   });
 }
 

@@ -23,19 +23,23 @@ const SELECT_HAS_BODY = statement<{ found: number }>(
   'SELECT 1 AS found FROM event_bodies WHERE shard = $1::int2 AND event_id = $2',
 );
 
-/** For events that rows of another kind name: their types, and what they are sent as. */
-export const SELECT_EVENTS = batchStatement<{ id: Uint8Array; type: string; occurred_at: number }>(
-  'events_some',
+/** The types of events that rows of another kind name. */
+export const SELECT_TYPES = batchStatement<{ id: Uint8Array; type: string }>(
+  'events_types',
   { id: 'uuid' },
-  ({ rows, inShard }) =>
-    `SELECT e.id, e.type, e.occurred_at FROM ${rows} JOIN events e ON ${inShard('e')} AND e.id = r.id`,
+  ({ rows, inShard }) => `SELECT e.id, e.type FROM ${rows} JOIN events e ON ${inShard('e')} AND e.id = r.id`,
 );
 
-export const SELECT_BODIES = batchStatement<{ event_id: Uint8Array; body: Uint8Array }>(
-  'event_bodies_some',
+type PayloadRow = { id: Uint8Array; type: string; occurred_at: number; body: Uint8Array };
+
+/** What events are sent as. None for one whose body has been erased. */
+export const SELECT_PAYLOADS = batchStatement<PayloadRow>(
+  'events_payloads',
   { id: 'uuid' },
-  ({ rows, inShard }) =>
-    `SELECT b.event_id, b.body FROM ${rows} JOIN event_bodies b ON ${inShard('b')} AND b.event_id = r.id`,
+  ({ rows, inShard }) => `
+    SELECT e.id, e.type, e.occurred_at, b.body FROM ${rows}
+    JOIN events e ON ${inShard('e')} AND e.id = r.id
+    JOIN event_bodies b ON ${inShard('b')} AND b.event_id = r.id`,
 );
 
 export async function hasBody(tx: Tx, horizons: Horizons, eventId: EventId): Promise<boolean> {

@@ -1,16 +1,15 @@
-// Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send. Each
-// statement asks about one shard, and they go out together: that works alike on one machine and on many.
+// Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send.
 import { SHARD_COUNT, formatId, idBytes, idShard } from '../../../model/id.ts';
 import type { EventId } from '../../../model/id.ts';
 import { toOpenDelivery } from '../../rows/delivery-rows.ts';
 import type { OpenRow } from '../../rows/delivery-rows.ts';
 import type { EventPayload, Refill, RefillRequest, SweepPage, SweepRequest } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
-import { statement } from '../statement.ts';
+import { batchStatement, statement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import { encodeArray } from '../values.ts';
 import { keyOf } from './delivery-tables.ts';
-import { SELECT_BODIES, SELECT_EVENTS } from './event-rows.ts';
+import { SELECT_PAYLOADS } from './event-rows.ts';
 import { hex } from './select-delivery.ts';
 
 // One seek for each destination: its earliest unfinished delivery, whatever lies behind that.
@@ -30,14 +29,21 @@ const SELECT_NEXT_DESTINATIONS = statement<{ destination_id: Uint8Array; due_at:
    ORDER BY next.nth`,
 );
 
-const SELECT_IN_ORDER = statement<OpenRow>(
-  'refill_destination',
-  `SELECT id, environment, event_id, rev, status, due_at, scheduled_at, fallback_status, schedule_position,
-          attempt_count
-   FROM open_deliveries
-   WHERE shard = $1::int2 AND destination_id = $2 AND id <> ALL ($3::uuid[])
-     AND EXISTS (SELECT 1 FROM destinations t WHERE t.id = $2 AND t.deleted_at IS NULL)
-   ORDER BY due_at, id LIMIT $4::int4`,
+// What is excluded is hashed once for all destinations: compared one by one, a thousand ids on the wire would be looked
+// through for each row.
+const SELECT_IN_ORDER = batchStatement<OpenRow & { place: number }>(
+  'refill',
+  { place: 'int4', destination_id: 'uuid', count: 'int4' },
+  ({ rows, inShard, next }) => `
+    SELECT r.place, found.* FROM ${rows}, LATERAL
+      (SELECT d.id, d.environment, d.event_id, d.rev, d.status, d.due_at, d.scheduled_at, d.fallback_status,
+              d.schedule_position, d.attempt_count
+       FROM open_deliveries d
+       WHERE ${inShard('d')} AND d.destination_id = r.destination_id
+         AND d.id NOT IN (SELECT held FROM unnest($${next}::uuid[]) AS held)
+       ORDER BY d.due_at, d.id LIMIT r.count) AS found
+    WHERE EXISTS (SELECT 1 FROM destinations t WHERE t.id = r.destination_id AND t.deleted_at IS NULL)
+    ORDER BY r.place, found.due_at, found.id`,
 );
 
 /** How many shards are asked at once: what they find beyond the page's limit is found again for the next. */
@@ -47,7 +53,7 @@ const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 type Found = SweepPage['destinations'][number] & { position: string };
 
-export function createFindWorkReads({ read, horizons }: ReadContext) {
+export function createFindWorkReads({ read, look, horizons }: ReadContext) {
   return {
     sweep: ({ after, limit, shards = ALL_SHARDS }: SweepRequest): Promise<SweepPage> =>
       read(async (tx) => {
@@ -66,17 +72,22 @@ export function createFindWorkReads({ read, horizons }: ReadContext) {
       }),
 
     refill: (requests: RefillRequest[]): Promise<Refill[]> =>
-      read((tx) => Promise.all(requests.map((request) => refillOne(tx, request)))),
+      look(async (tx) => {
+        const rows = requests.map(
+          ({ destinationId: id, limit }, place) => [idShard(id), place, idBytes(id), limit + 1] as const,
+        );
+        const held = requests.flatMap(({ exclude }) => exclude.map((id) => idBytes(id)));
+        const found = await tx.batch(SELECT_IN_ORDER, rows, [encodeArray('uuid', held)]);
+        const byPlace = Map.groupBy(found, ({ place }) => place);
+        return requests.map((request, place) => toRefill(request, byPlace.get(place) ?? []));
+      }),
 
     readPayloads(eventIds: EventId[]): Promise<EventPayload[]> {
       const ids = eventIds.filter((id) => !horizons.hides('bodies', id));
-      return read(async (tx) => {
-        const keys = [...new Set(ids)].map(keyOf);
-        const [events, bodies] = await Promise.all([tx.batch(SELECT_EVENTS, keys), tx.batch(SELECT_BODIES, keys)]);
-        const bodyOf = new Map(bodies.map((row) => [hex(row.event_id), row.body]));
-        return events.flatMap(({ id, type, occurred_at: occurredAt }) => {
-          const body = bodyOf.get(hex(id));
-          return body === undefined ? [] : [{ id: formatId('evt', id), type, occurredAt, body }];
+      return look(async (tx) => {
+        const found = await tx.batch(SELECT_PAYLOADS, [...new Set(ids)].map(keyOf));
+        return found.map(({ id, type, occurred_at: occurredAt, body }) => {
+          return { id: formatId('evt', id), type, occurredAt, body };
         });
       });
     },
@@ -113,13 +124,7 @@ function parsePosition(after: string | null): { shard: number; destination: Uint
   return { shard: Number(shard), destination: new Uint8Array(Buffer.from(destination, 'hex')) };
 }
 
-async function refillOne(tx: Tx, request: RefillRequest): Promise<Refill> {
-  const { destinationId, dueBy, limit, exclude } = request;
-  const known = encodeArray(
-    'uuid',
-    exclude.map((id) => idBytes(id)),
-  );
-  const rows = await tx.run(SELECT_IN_ORDER, [idShard(destinationId), idBytes(destinationId), known, limit + 1]);
+function toRefill({ destinationId, dueBy, limit }: RefillRequest, rows: readonly OpenRow[]): Refill {
   const isDue = rows.map((row) => row.due_at <= dueBy);
   const end = Math.min(limit, isDue.includes(false) ? isDue.indexOf(false) : rows.length);
   return {

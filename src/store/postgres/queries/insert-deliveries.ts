@@ -32,9 +32,8 @@ const INSERT_PENDING = batchStatement<never>(
     at: 'int8',
   },
   ({ rows, shard }) => `
-    INSERT INTO open_deliveries
-      (shard, id, environment, event_id, destination_id, subscription_id, origin, status, rev, due_at,
-       schedule_position, attempt_count, response_codes, updated_at)
+    INSERT INTO open_deliveries (shard, id, environment, event_id, destination_id, subscription_id, origin,
+                                 status, rev, due_at, schedule_position, attempt_count, response_codes, updated_at)
     SELECT ${shard}, r.id, r.environment, r.event_id, r.destination_id, r.subscription_id, r.origin,
            ${PENDING}, 0, r.at, 0, 0, ''::bytea, r.at
     FROM ${rows}`,

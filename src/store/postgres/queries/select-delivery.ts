@@ -6,7 +6,7 @@ import { statement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import { encodeArray } from '../values.ts';
 import { keyOf } from './delivery-tables.ts';
-import { SELECT_EVENTS } from './event-rows.ts';
+import { SELECT_TYPES } from './event-rows.ts';
 
 /** What either table gives. */
 export type ListedRow = Pick<
@@ -75,7 +75,7 @@ export async function completeRows(tx: Tx, horizons: Horizons, rows: ListedRow[]
   if (seen.length === 0) return [];
   const eventIds = [...new Set(seen.map((row) => formatId('evt', row.event_id)))];
   const [types, destinations] = await Promise.all([
-    tx.batch(SELECT_EVENTS, eventIds.map(keyOf)),
+    tx.batch(SELECT_TYPES, eventIds.map(keyOf)),
     selectDestinations(
       tx,
       seen.map((row) => row.destination_id),
