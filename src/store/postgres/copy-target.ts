@@ -51,8 +51,8 @@ type Parts = Pick<Transactions, 'read' | 'write'> & {
 };
 
 // A chunk that is lost with the server's memory takes its progress with it, so it need not be waited for until it is on
-// disk. The last commit is: with it all before are, too. Not so on several machines: a coordinator that forgets a commit
-// which some of them have made already leaves the chunk in pieces.
+// disk. The last commit is: with it all before are, too. Not so on several machines: a coordinator that forgets a
+// commit which some of them have made already leaves the chunk in pieces.
 const ASYNCHRONOUS = statement<never>('copy_asynchronous', `SELECT set_config('synchronous_commit', 'off', true)`);
 
 function createTarget({ read, write, partitions, maySyncLater, analyze, close }: Parts): CopyTarget {

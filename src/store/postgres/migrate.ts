@@ -23,7 +23,7 @@ export const DISTRIBUTED = [...PARTITIONED, 'open_deliveries', 'destination_heal
 export const REFERENCE = ['accounts', 'environments', 'api_keys', 'destinations', 'signing_keys', 'subscriptions'];
 /**
  * On the coordinator alone, as ordinary tables. So a lease hangs on nothing but the coordinator, renewing it is one
- * commit on one machine, and nodes wait for each other by the row: writing a table that stands everywhere locks it whole.
+ * commit on one machine, and nodes wait for each other by the row: a table that stands everywhere is locked whole.
  */
 export const LOCAL = ['meta', 'horizons', 'nodes', 'shards', 'barriers'];
 
@@ -78,7 +78,7 @@ async function apply(client: PoolClient, { version, sql }: Migration, layout: La
 }
 
 /**
- * Throws `unwritable` on a worker: what is only on the coordinator is not there, neither are its locks and announcements.
+ * Throws `unwritable` on a worker: what is only on the coordinator is not there, nor are its locks and announcements.
  * One connection to each machine does all of the transaction: several would meet each other's locks.
  */
 async function prepareCitus(client: PoolClient): Promise<void> {

@@ -41,8 +41,8 @@ export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster:
 
 const VERSION_MIN = 15;
 /**
- * Citus only. One connection to each machine for a whole transaction: one for each shard would be more than helps, all of
- * them to be prepared, and what one has read at REPEATABLE READ another would see later.
+ * Citus only. One connection to each machine for a whole transaction: one for each shard would be more than helps, all
+ * of them to be prepared, and what one has read at REPEATABLE READ another would see later.
  */
 const CITUS_SETTINGS = ['citus.max_adaptive_executor_pool_size = 1', "citus.multi_shard_modify_mode = 'sequential'"];
 
