@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
 import type { Received } from '../e2e/receiver.ts';
+import { needsOwnServer } from '../store/postgres/citus.ts';
 import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
@@ -103,7 +104,7 @@ describe('a cluster', () => {
     assert.ok(handoverMs < 5_000, `handed over after ${handoverMs} ms`);
   });
 
-  test('a restart of the database loses nothing', async (t) => {
+  test('a restart of the database loses nothing', { skip: needsOwnServer }, async (t) => {
     const stage = await startStage(t, server, 2, LEASE);
     const receiver = await stage.receiver(slowly);
     for (const type of TYPES) await stage.api(stage.nodes[0]!).subscribed(`${receiver.url}${type}`, type);
@@ -138,7 +139,8 @@ describe('a cluster', () => {
       await publisher.promisedCount(publisher.promised.size + 25);
       await server.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = '${stage.database}' AND random() < 0.4`,
+         WHERE datname = current_database() AND application_name LIKE 'postrider%' AND random() < 0.4`,
+        stage.database,
       );
     }
     await publisher.promisedCount(publisher.promised.size + 100);

@@ -167,7 +167,7 @@ export async function startStage(
   settings: Settings = {},
 ): Promise<Stage> {
   const stage = new Stage(scope, server, settings);
-  await server.query(`CREATE DATABASE ${stage.database}`);
+  await server.create(stage.database);
   await stage.addNode();
   await Promise.all(Array.from({ length: count - 1 }, () => stage.addNode()));
   await stage.share();

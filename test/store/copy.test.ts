@@ -7,15 +7,19 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import type { CopyOptions, CopyReport } from '../../src/store/copy.ts';
+import { openPostgresCopyTarget } from '../../src/store/postgres/copy-target.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { COPIED_TABLES } from '../../src/store/rows/copied-tables.ts';
 import { databasePath } from '../../src/store/sqlite/data-dir.ts';
 import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StoreErrorCode } from '../../src/store/store.ts';
 import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { TAKEN_KEY, fill, readEverything } from './everything.ts';
+import { CITUS_URL } from './postgres/citus.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
-import { startPostgres } from './postgres/server.ts';
+import type { Layout } from './postgres/databases.ts';
+import { databaseOf, startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { DAY, Scene } from './scene.ts';
 
@@ -29,7 +33,6 @@ before(async () => {
 after(() => server.stop());
 
 const HEX_KEY = Buffer.from(MASTER_KEY).toString('hex');
-const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
 function copy(dataDir: string, databaseUrl: string, options: Partial<CopyOptions> = {}): Promise<CopyReport> {
   return copyStore({
@@ -105,6 +108,23 @@ describe('a copy', () => {
     assert.deepEqual(await readEverything(target), await readEverything(await openServer(t, dataDir)));
   });
 
+  it('leaves no commit for later where others commit with it', async (t) => {
+    const [table] = COPIED_TABLES.filter(({ name }) => name === 'events');
+    const putOff = async (layout: Layout): Promise<boolean> => {
+      const names: string[] = [];
+      const beforeStatement = async (name: string): Promise<void> => void names.push(name);
+      const url = await databases.make(t, layout);
+      const target = await openPostgresCopyTarget(storeOptions(url, { beforeStatement }));
+      await target.begin('a source');
+      await target.insert(table!, { rows: [], progress: { rows: 0, position: null, isDone: true } });
+      await target.close();
+      return names.includes('copy_asynchronous');
+    };
+    // A cluster given from outside is never laid out for one machine.
+    assert.equal(await putOff('partitioned'), CITUS_URL === undefined);
+    assert.equal(await putOff('portable'), false);
+  });
+
   it('goes on after any table it was cut off in, and cannot be served before', async (t) => {
     const { dataDir } = await makeSource(t);
     const url = await databases.makeEmpty(t);
@@ -132,7 +152,7 @@ describe('a copy', () => {
       if (doing === 'copying' && table === 'open_deliveries' && rows > 3_000) throw new Error('cut off');
     };
     await assert.rejects(copy(dataDir, url, { onProgress }), /cut off/);
-    const [{ count }] = (await server.query('SELECT count(*)::int FROM open_deliveries', nameOf(url))) as [
+    const [{ count }] = (await server.query('SELECT count(*)::int FROM open_deliveries', databaseOf(url))) as [
       { count: number },
     ];
     assert.ok(count >= 4_000 && count < 10_000, `${count}`);
@@ -154,7 +174,7 @@ describe('a copy is refused', () => {
     const dataDir = makeDataDir(t);
     const url = await databases.makeEmpty(t);
     await assert.rejects(copy(dataDir, url, { masterKey: null }), refuses('unwritable', dataDir));
-    assert.deepEqual(await server.query(`SELECT relname FROM pg_class WHERE relname = 'meta'`, nameOf(url)), []);
+    assert.deepEqual(await server.query(`SELECT to_regclass('meta') AS made`, databaseOf(url)), [{ made: null }]);
   });
 
   it('with another master key than the source has', async (t) => {
@@ -177,7 +197,7 @@ describe('a copy is refused', () => {
   it('into a database that something else lives in', async (t) => {
     const { dataDir } = await makeSource(t);
     const url = await databases.makeEmpty(t);
-    await server.query('CREATE TABLE environments (name text)', nameOf(url));
+    await server.query('CREATE TABLE environments (name text)', databaseOf(url));
     await assert.rejects(copy(dataDir, url), refuses('corrupt'));
   });
 

@@ -8,7 +8,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { ClusterStore, NewNode } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
-import { startPostgres } from './postgres/server.ts';
+import { databaseOf, startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { LIVE, Scene } from './scene.ts';
 
@@ -89,7 +89,7 @@ describe('the cluster on PostgreSQL', () => {
     await cluster.takeShards({ node: first, shards: [7] });
     await cluster.freeShards({ node: first, shards: [7] });
     await cluster.takeShards({ node: second, shards: [7] });
-    const rows = await server.query('SELECT epoch FROM shards WHERE shard = 7', new URL(url).pathname.slice(1));
+    const rows = await server.query('SELECT epoch FROM shards WHERE shard = 7', databaseOf(url));
     assert.equal(Number(rows[0]!['epoch']), 2);
   });
 

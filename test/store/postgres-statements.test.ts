@@ -2,7 +2,8 @@
 // plans: then it works on one machine and on many, and a page costs the same at a thousand rows and at ten million.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { DISTRIBUTED, REFERENCE } from '../../src/store/postgres/migrate.ts';
+import { TABLE_STATEMENTS } from '../../src/store/postgres/copy-tables.ts';
+import { DISTRIBUTED, LOCAL, REFERENCE } from '../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { listStatements } from '../../src/store/postgres/statement.ts';
 import { storeOptions } from './postgres/databases.ts';
@@ -15,8 +16,29 @@ const hot = statements.filter(({ text }) => HOT.test(text));
 
 /** A table that grows, or one of its partitions. */
 const SCAN_OF_HOT = new RegExp(`Scan (using \\w+ )?on (${DISTRIBUTED.join('|')})(_\\d+)?\\b`);
-/** Once at the start: what it counts, or all that there is of it. */
+/** Once at the start: what it counts, or all that there is of it. A copy reads all there is as well, key by key. */
 const MAY_WALK = ['backlog_count', 'destination_health_all'];
+
+/** Distributed, a batch that changes rows runs shard by shard: the form for all at once is never sent then. */
+const names = new Set(statements.map(({ name }) => name));
+const sent = statements.filter(({ name }) => !name.startsWith('test_') && !names.has(`${name}_of_shard`));
+
+const TABLES = [...DISTRIBUTED, ...REFERENCE, ...LOCAL];
+
+/** Each mention of one of these tables as a table. */
+function mentions(text: string, of: readonly string[]): string[] {
+  const found = text.matchAll(/\b(?:FROM|JOIN|INTO|UPDATE|USING)\s+(\w+)/g);
+  return [...found].map(([, table]) => table!).filter((table) => of.includes(table));
+}
+
+function isWrite(text: string): boolean {
+  return /^\s*(INSERT|UPDATE|DELETE)\b/.test(text);
+}
+
+/** Rows that are inserted and nothing else, which Citus copies to their shards by itself. */
+function isPlainInsert(text: string): boolean {
+  return /^\s*INSERT\b/.test(text) && !/ON CONFLICT|RETURNING/.test(text);
+}
 
 describe('the statements', () => {
   it('that touch what grows with the traffic name their shard; only lists look at every one', () => {
@@ -35,7 +57,71 @@ describe('the statements', () => {
       if (/\bWITH\b/.test(text)) assert.doesNotMatch(text, /\b(INSERT|UPDATE|DELETE)\b/, name);
       const written = text.match(/\b(INSERT INTO|UPDATE|DELETE FROM) \w+/g) ?? [];
       assert.ok(written.filter((one) => !one.endsWith(' SET')).length <= 1, `${name} writes one table`);
-      if (/LATERAL/.test(text)) assert.match(text, /shard = \$1::int2/, `${name}: LATERAL works within one shard`);
+    }
+  });
+});
+
+// What docs/guides/citus.md says of Citus, by the sources named there.
+describe('the statements, as Citus gets them', () => {
+  const ofDistributed = sent.filter(({ text }) => mentions(text, DISTRIBUTED).length > 0);
+  const writes = ofDistributed.filter(({ text }) => isWrite(text));
+
+  it('change rows of one shard, named by a parameter: across shards each would lock out the others', () => {
+    assert.ok(writes.length > 20);
+    for (const { name, text } of writes.filter((one) => !isPlainInsert(one.text))) {
+      assert.match(text, /\bshard = \$\d::int2|^\s*INSERT INTO [^)]+\)\s+SELECT \$1::int2/, name);
+      assert.doesNotMatch(text, /r\.shard|SET shard\b|, shard =/, name);
+    }
+  });
+
+  it('insert what is only inserted together, whatever its shards: by shard each would need a connection', () => {
+    const inserts = writes.filter(({ text }) => isPlainInsert(text));
+    assert.ok(inserts.length >= 5);
+    for (const { insert } of Object.values(TABLE_STATEMENTS)) assert.equal(insert.ofShard, null);
+    for (const { name, text } of inserts) {
+      assert.match(text, /SELECT r\.shard\b[^()]*(\(\))*[^()]* FROM unnest\(\$1::int2\[\]/, name);
+      assert.equal(mentions(text, TABLES).length, 1, `${name} selects from its parameters alone`);
+    }
+  });
+
+  it('never bring what is on the coordinator alone together with what is elsewhere', () => {
+    const ofLocal = sent.filter(({ text }) => mentions(text, LOCAL).length > 0);
+    assert.ok(ofLocal.length > 10);
+    for (const { name, text } of ofLocal) assert.deepEqual(mentions(text, [...DISTRIBUTED, ...REFERENCE]), [], name);
+  });
+
+  it('change what is on every machine by nothing that one may see otherwise: no LIMIT, no shards', () => {
+    const changes = sent.filter(({ text }) => isWrite(text) && mentions(text, REFERENCE).length > 0);
+    for (const { name, text } of changes.filter((one) => mentions(one.text, DISTRIBUTED).length === 0)) {
+      assert.doesNotMatch(text, /\bLIMIT\b|\bOFFSET\b|\bDISTINCT ON\b/, name);
+    }
+    for (const { name, text } of writes) assert.ok(!REFERENCE.includes(mentions(text, TABLES)[0]!), name);
+  });
+
+  it('recurse and read sideways only where each mention of a table names the shard', () => {
+    const within = ofDistributed.filter(({ text }) => /RECURSIVE|LATERAL|\bOVER\b/.test(text));
+    assert.deepEqual(within.map(({ name }) => name).sort(), ['refill_of_shard', 'sweep_shard']);
+    for (const { name, text } of within) {
+      assert.equal(text.match(/shard = \$1::int2/g)?.length, mentions(text, DISTRIBUTED).length, name);
+    }
+  });
+
+  it('look at every shard only in ways that each can answer for itself', () => {
+    for (const { name, text, isOfEveryShard } of ofDistributed) {
+      if (isOfEveryShard !== true) continue;
+      assert.doesNotMatch(text, /\bEXISTS\b|\bOFFSET\b|\bDISTINCT\b|\bHAVING\b/, name);
+      // Merged from lists, each of one table and what stands beside every shard.
+      for (const part of text.split('UNION ALL')) {
+        assert.equal(mentions(part, DISTRIBUTED).length, 1, name);
+        if (text.includes('UNION ALL')) assert.match(part, /^\s*\(/, `${name}: a branch has its own order`);
+      }
+      for (const [, columns] of text.matchAll(/GROUP BY ([\w, ]+)/g)) assert.match(columns!, /^shard\b/, name);
+    }
+  });
+
+  it('leave transactions whole: nothing is saved, truncated, copied or put off in the middle of one', () => {
+    for (const { name, text } of sent) {
+      assert.doesNotMatch(text, /^\s*(SAVEPOINT|RELEASE|TRUNCATE|COPY|SET|DECLARE|LOCK|PREPARE)\b/, name);
     }
   });
 });
@@ -51,7 +137,7 @@ describe('the schema', () => {
   });
   after(() => server.stop());
 
-  const names = async (sql: string): Promise<unknown[]> =>
+  const column = async (sql: string): Promise<unknown[]> =>
     (await server.query(sql, database)).map((row) => Object.values(row)[0]);
 
   it('has every unique key of what grows include the shard', async () => {
@@ -66,15 +152,30 @@ describe('the schema', () => {
     for (const { key, has_shard: hasShard } of keys) assert.equal(hasShard, true, String(key));
   });
 
-  it('has no trigger, foreign key or sequence, and each table is distributed or whole everywhere', async () => {
-    assert.deepEqual(await names('SELECT tgname FROM pg_trigger WHERE NOT tgisinternal'), []);
-    assert.deepEqual(await names("SELECT conname FROM pg_constraint WHERE contype = 'f'"), []);
-    assert.deepEqual(await names("SELECT relname FROM pg_class WHERE relkind = 'S'"), []);
-    const tables = await names(
+  it('has no trigger, foreign key or sequence, and a place for each table', async () => {
+    assert.deepEqual(await column('SELECT tgname FROM pg_trigger WHERE NOT tgisinternal'), []);
+    assert.deepEqual(await column("SELECT conname FROM pg_constraint WHERE contype = 'f'"), []);
+    assert.deepEqual(await column("SELECT relname FROM pg_class WHERE relkind = 'S'"), []);
+    const tables = await column(
       `SELECT relname::text FROM pg_class
        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`,
     );
-    assert.deepEqual(tables, [...DISTRIBUTED, ...REFERENCE].sort());
+    assert.deepEqual(tables, [...TABLES].sort());
+  });
+
+  it('lets no function into a change of distributed tables that could come out otherwise elsewhere', async () => {
+    const mayVary = new Set(await column(`SELECT DISTINCT proname::text FROM pg_proc WHERE provolatile <> 'i'`));
+    assert.ok(mayVary.has('statement_timestamp') && !mayVary.has('unnest'));
+    const changes = sent.filter(({ text }) => isWrite(text) && mentions(text, LOCAL).length === 0);
+    assert.ok(changes.length > 40);
+    for (const { name, text } of changes) {
+      const called = [...text.matchAll(/\b([a-z_0-9]+)\s*\(/g)].map(([, one]) => one!);
+      assert.deepEqual(
+        called.filter((one) => mayVary.has(one)),
+        [],
+        name,
+      );
+    }
   });
 
   it('has an index for every statement: none walks a table that grows', async () => {
@@ -82,8 +183,8 @@ describe('the schema', () => {
     await server.query(`ALTER DATABASE ${database} SET enable_seqscan = off`);
     await server.query(`ALTER DATABASE ${database} SET enable_bitmapscan = off`);
     for (const { name, text } of hot) {
-      if (name.startsWith('test_') || /^\s*INSERT/.test(text)) continue;
-      const plan = (await names(`EXPLAIN (GENERIC_PLAN) ${text}`)).join('\n');
+      if (/^(test|copy_read)_/.test(name) || /^\s*INSERT/.test(text)) continue;
+      const plan = (await column(`EXPLAIN (GENERIC_PLAN) ${text}`)).join('\n');
       const lines = plan.split('\n');
       for (const [i, line] of lines.entries()) {
         // A whole index read to find some rows of it is a walk as well.

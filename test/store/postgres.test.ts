@@ -1,6 +1,7 @@
 // The PostgreSQL store through the suite of all adapters: as a single database is laid out, and as a distributed one.
 import { after, before } from 'node:test';
 import { testStore } from './conformance/suite.ts';
+import { CITUS_URL } from './postgres/citus.ts';
 import { Databases } from './postgres/databases.ts';
 import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
@@ -15,7 +16,11 @@ before(async () => {
 });
 after(() => server.stop());
 
-testStore('PostgreSQL', (t, options) => databases.open(t, options), { propertyRuns: 2 });
-testStore('PostgreSQL, laid out to be distributed', (t, options) => databases.open(t, { ...options, portable: true }), {
+// Citus is laid out so by itself.
+if (CITUS_URL === undefined) {
+  testStore('PostgreSQL', (t, options) => databases.open(t, options), { propertyRuns: 2 });
+}
+const distributed = CITUS_URL === undefined ? 'PostgreSQL, laid out to be distributed' : 'Citus';
+testStore(distributed, (t, options) => databases.open(t, { ...options, portable: true }), {
   propertyRuns: 2,
 });

@@ -9,6 +9,8 @@ export type ConnectionOptions = {
   url: string;
   /** Set on every connection: `SET name = value`. */
   settings: readonly string[];
+  /** Without an answer for so long the server counts as gone. Default 12 s. */
+  answerTimeoutMs?: number;
   onError: (error: Error) => void;
 };
 
@@ -23,8 +25,10 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 12_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
-export function openPool({ url, settings, onError }: ConnectionOptions, max: number): Pool {
-  const pool = new Pool({ ...connectionConfig(url), max, idleTimeoutMillis: 0, allowExitOnIdle: false });
+export function openPool(options: ConnectionOptions, max: number): Pool {
+  const { url, settings, answerTimeoutMs, onError } = options;
+  const config = connectionConfig(url, answerTimeoutMs);
+  const pool = new Pool({ ...config, max, idleTimeoutMillis: 0, allowExitOnIdle: false });
   // An idle connection that breaks is dropped by the pool; the next one who asks gets a new one.
   pool.on('error', onError);
   pool.on('connect', (client) => {
@@ -37,7 +41,7 @@ export function openPool({ url, settings, onError }: ConnectionOptions, max: num
   return pool;
 }
 
-export function connectionConfig(url: string): PoolConfig {
+export function connectionConfig(url: string, answerTimeoutMs: number = ANSWER_TIMEOUT_MS): PoolConfig {
   return {
     connectionString: url,
     fallback_application_name: 'postrider',
@@ -45,7 +49,7 @@ export function connectionConfig(url: string): PoolConfig {
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
+    query_timeout: answerTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     pipeline: true,

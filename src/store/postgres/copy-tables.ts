@@ -3,7 +3,7 @@ import { formatId, idShard, idTime } from '../../model/id.ts';
 import type { ColumnKind, CopiedRow, CopiedTable, CopiedTableName, CopiedValue } from '../rows/copied-tables.ts';
 import { COPIED_TABLES } from '../rows/copied-tables.ts';
 import { shardOfKey } from './queries/idempotency.ts';
-import { batchStatement, statementOfEveryShard } from './statement.ts';
+import { insertStatement, statementOfEveryShard } from './statement.ts';
 import type { BatchRow, BatchStatement, Columns, Statement } from './statement.ts';
 import type { ColumnType, Value } from './values.ts';
 import { decodeText, encodeText } from './values.ts';
@@ -74,7 +74,7 @@ function createTableStatements(table: CopiedTable): TableStatements {
   const timeColumn = timeOf === undefined ? null : names.indexOf(timeOf);
   return {
     table,
-    insert: insertStatement(table),
+    insert: copyStatement(table),
     toBatchRow: (row) => [shardOf(table, row), ...row.map((value, i) => toStored(kinds[i]!, value))],
     timesOf: (rows) =>
       timeColumn === null ? [] : rows.map((row) => idTime(formatId('evt', row[timeColumn] as Uint8Array))),
@@ -85,7 +85,7 @@ function createTableStatements(table: CopiedTable): TableStatements {
   };
 }
 
-function insertStatement({ name, columns }: CopiedTable): BatchStatement<never> {
+function copyStatement({ name, columns }: CopiedTable): BatchStatement<never> {
   const { shardOf: isDistributed, constants = {}, isSeeded = false } = PLACES[name];
   const types: Columns = Object.fromEntries(Object.entries(columns).map(([column, kind]) => [column, TYPES[kind]]));
   const names = Object.keys(columns);
@@ -93,7 +93,7 @@ function insertStatement({ name, columns }: CopiedTable): BatchStatement<never> 
   const onConflict = isSeeded ? upsert(names) : '';
   const into = [...names, ...others.map(([column]) => column)].join(', ');
   const values = [...names.map((column) => `r.${column}`), ...others.map(([, value]) => value)].join(', ');
-  return batchStatement<never>(`copy_insert_${name}`, types, ({ rows, shard }) =>
+  return insertStatement(`copy_insert_${name}`, types, ({ rows, shard }) =>
     isDistributed === undefined
       ? // Whole everywhere: the shard stands there only because every batch has one.
         `INSERT INTO ${name} (${into}) SELECT ${values} FROM ${rows} WHERE ${shard} = 0 ${onConflict}`

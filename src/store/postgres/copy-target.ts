@@ -33,6 +33,7 @@ export async function openPostgresCopyTarget(options: CopyTargetOptions): Promis
     return createTarget({
       ...transactionsOf(options, pools)(pools.other),
       partitions,
+      maySyncLater: pools.layout === 'partitioned',
       analyze: async (table) => void (await pools.upkeep.query(`ANALYZE ${table}`)),
       close: () => pools.close(),
     });
@@ -44,15 +45,17 @@ export async function openPostgresCopyTarget(options: CopyTargetOptions): Promis
 
 type Parts = Pick<Transactions, 'read' | 'write'> & {
   partitions: Partitions;
+  maySyncLater: boolean;
   analyze: (table: string) => Promise<void>;
   close: () => Promise<void>;
 };
 
 // A chunk that is lost with the server's memory takes its progress with it, so it need not be waited for until it is on
-// disk. The last commit is: with it all before are, too.
+// disk. The last commit is: with it all before are, too. Not so on several machines: a coordinator that forgets a
+// commit which some of them have made already leaves the chunk in pieces.
 const ASYNCHRONOUS = statement<never>('copy_asynchronous', `SELECT set_config('synchronous_commit', 'off', true)`);
 
-function createTarget({ read, write, partitions, analyze, close }: Parts): CopyTarget {
+function createTarget({ read, write, partitions, maySyncLater, analyze, close }: Parts): CopyTarget {
   let progress: CopyProgress | null = null;
   const advance = async (after: CopyProgress, work: (tx: Tx) => void): Promise<void> => {
     const before = progress!;
@@ -73,7 +76,7 @@ function createTarget({ read, write, partitions, analyze, close }: Parts): CopyT
       const after = { ...progress!, tables: { ...progress!.tables, [name]: chunk.progress } };
       return withPartitions(partitions, timesOf(chunk.rows), () =>
         advance(after, (tx) => {
-          void tx.run(ASYNCHRONOUS);
+          if (maySyncLater) void tx.run(ASYNCHRONOUS);
           void tx.batch(insert, chunk.rows.map(toBatchRow));
         }),
       );

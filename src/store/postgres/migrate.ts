@@ -9,24 +9,23 @@ import { PARTITIONED } from './partitions.ts';
 const MIGRATIONS = new URL('./migrations/', import.meta.url);
 /** 'post' as a number. */
 const LOCK_KEY = 0x70_6f_73_74;
-/** Another node may be at it; creating tables takes well under a second. */
-const LOCK_TIMEOUT_MS = 30_000;
+/** Another node may be at it. Creating the tables takes well under a second; spreading them over machines, several. */
+const LOCK_TIMEOUT_MS = 60_000;
+/** For the connection that migrates: the server's own time-outs come first. */
+export const MIGRATION_ANSWER_TIMEOUT_MS = LOCK_TIMEOUT_MS + 5_000;
 
-/** Distributed by shard, side by side; what is left stands whole on every node of a cluster. */
+/** Distributed by shard, side by side. */
 export const DISTRIBUTED = [...PARTITIONED, 'open_deliveries', 'destination_health', 'idempotency'];
-export const REFERENCE = [
-  'meta',
-  'horizons',
-  'accounts',
-  'environments',
-  'api_keys',
-  'destinations',
-  'signing_keys',
-  'subscriptions',
-  'nodes',
-  'shards',
-  'barriers',
-];
+/**
+ * Whole on every machine: the configuration, which statements on distributed tables join. The version of an environment
+ * is among them, for it must never be seen before the rows that it stamps; read from one copy, both come together.
+ */
+export const REFERENCE = ['accounts', 'environments', 'api_keys', 'destinations', 'signing_keys', 'subscriptions'];
+/**
+ * On the coordinator alone, as ordinary tables. So a lease hangs on nothing but the coordinator, renewing it is one
+ * commit on one machine, and nodes wait for each other by the row: a table that stands everywhere is locked whole.
+ */
+export const LOCAL = ['meta', 'horizons', 'nodes', 'shards', 'barriers'];
 
 const KEY_CHECK = 'key_check';
 
@@ -52,6 +51,7 @@ export async function migrate(client: PoolClient, options: { portable: boolean; 
   try {
     await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(`SET LOCAL statement_timeout = ${LOCK_TIMEOUT_MS}`);
+    if (await hasCitus(client)) await prepareCitus(client);
     await client.query(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`);
     const version = await readVersion(client);
     assertKnown(version);
@@ -77,11 +77,30 @@ async function apply(client: PoolClient, { version, sql }: Migration, layout: La
   await writeMeta(client, 'schema_version', String(version));
 }
 
-/** Spreads the tables over the nodes of a Citus cluster. To be called on empty tables. */
+/**
+ * Throws `unwritable` on a worker: what is only on the coordinator is not there, nor are its locks and announcements.
+ * One connection to each machine does all of the transaction: several would meet each other's locks.
+ */
+async function prepareCitus(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ groupid: number }>('SELECT groupid FROM pg_dist_local_group');
+  if (rows[0]!.groupid !== 0) {
+    throw new StoreError(
+      'unwritable',
+      'the server of DATABASE_URL is a worker of a Citus cluster: name its coordinator, the same on every node',
+    );
+  }
+  await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
+}
+
+/**
+ * Spreads the tables over the machines of a Citus cluster. To be called before they grow. Fill factors, autovacuum
+ * settings, checks and indexes go along, because they are there by now.
+ */
 async function distribute(client: PoolClient): Promise<void> {
   for (const table of REFERENCE) await client.query('SELECT create_reference_table($1)', [table]);
   const [first, ...others] = DISTRIBUTED;
-  await client.query("SELECT create_distributed_table($1, 'shard')", [first]);
+  // Side by side with nobody else's tables: 'default' would be, with those that happen to have as many shards.
+  await client.query("SELECT create_distributed_table($1, 'shard', colocate_with => 'none')", [first]);
   for (const table of others) {
     await client.query("SELECT create_distributed_table($1, 'shard', colocate_with => $2)", [table, first]);
   }

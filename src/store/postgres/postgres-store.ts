@@ -14,7 +14,7 @@ import { isConnectionLoss, toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
-import { migrate } from './migrate.ts';
+import { MIGRATION_ANSWER_TIMEOUT_MS, migrate } from './migrate.ts';
 import type { Layout } from './migrate.ts';
 import { noPartitions, openPartitions } from './partitions.ts';
 import { createTransactions } from './transaction.ts';
@@ -40,8 +40,11 @@ export const BACKLOG_MAX_DEFAULT = 10_000_000;
 export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
 
 const VERSION_MIN = 15;
-/** One connection for each shard of a batch would be more than helps (Citus only). */
-const CITUS_SETTINGS = ['citus.max_adaptive_executor_pool_size = 1'];
+/**
+ * Citus only. One connection to each machine for a whole transaction: one for each shard would be more than helps, all
+ * of them to be prepared, and what one has read at REPEATABLE READ another would see later.
+ */
+const CITUS_SETTINGS = ['citus.max_adaptive_executor_pool_size = 1', "citus.multi_shard_modify_mode = 'sequential'"];
 
 /** Throws StoreError `unavailable`, `unwritable`, `newer_schema`, `corrupt` or `wrong_master_key`. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
@@ -91,7 +94,7 @@ function openCluster(options: PostgresStoreOptions, pools: Pools, context: Write
 /** `mayBeUnfinished`: opened to go on with a copy, not to be served. */
 export async function openPools(options: PostgresStoreOptions & { mayBeUnfinished?: boolean }): Promise<Pools> {
   const { url, onConnectionError: onError = () => {} } = options;
-  const first = openPool({ url, settings: [], onError }, 1);
+  const first = openPool({ url, settings: [], answerTimeoutMs: MIGRATION_ANSWER_TIMEOUT_MS, onError }, 1);
   try {
     const { layout, settings } = await prepare(first, options);
     const connection: ConnectionOptions = { url, settings, onError };

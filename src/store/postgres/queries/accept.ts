@@ -12,14 +12,14 @@ import type { BacklogChange } from '../backlog.ts';
 import type { WriteContext } from '../context.ts';
 import { writeCounted } from '../context.ts';
 import { toStoreError } from '../errors.ts';
-import { batchStatement } from '../statement.ts';
+import { insertStatement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import { keyOf, timesOf } from './delivery-tables.ts';
 import { readConfigVersion } from './environments.ts';
 import { claimKeys } from './idempotency.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
 
-const INSERT_EVENTS = batchStatement<never>(
+const INSERT_EVENTS = insertStatement(
   'events_insert',
   { id: 'uuid', environment: 'int4', type: 'text', idempotency_key: 'text', occurred_at: 'int8' },
   ({ rows, shard }) => `
@@ -27,7 +27,7 @@ const INSERT_EVENTS = batchStatement<never>(
     SELECT ${shard}, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at FROM ${rows}`,
 );
 
-const INSERT_BODIES = batchStatement<never>(
+const INSERT_BODIES = insertStatement(
   'event_bodies_insert',
   { event_id: 'uuid', body: 'bytea' },
   ({ rows, shard }) => `

@@ -2,7 +2,7 @@
 import { ATTEMPTS_WITH_BODY_MAX } from '../../../model/attempt.ts';
 import { outcomeCode, triggerCode } from '../../rows/codec.ts';
 import type { ResultToRecord } from '../../store.ts';
-import { batchStatement } from '../statement.ts';
+import { batchStatement, insertStatement } from '../statement.ts';
 import type { BatchRow } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import { encodeText } from '../values.ts';
@@ -25,7 +25,7 @@ const COLUMNS = {
 
 const NAMES = Object.keys(COLUMNS).join(', ');
 
-const INSERT = batchStatement<never>(
+const INSERT = insertStatement(
   'attempts_insert',
   COLUMNS,
   ({ rows, shard }) => `INSERT INTO attempts (shard, ${NAMES}) SELECT ${shard}, ${NAMES} FROM ${rows}`,

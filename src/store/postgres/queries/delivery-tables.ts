@@ -4,7 +4,7 @@ import { RESPONSE_CODES_MAX } from '../../../model/delivery.ts';
 import { formatId, idBytes, idShard, idTime } from '../../../model/id.ts';
 import { encodeResponseCode } from '../../rows/codec.ts';
 import type { BacklogChange } from '../backlog.ts';
-import { batchStatement } from '../statement.ts';
+import { batchStatement, insertStatement } from '../statement.ts';
 import type { BatchRow } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 
@@ -59,13 +59,13 @@ const OPEN_NAMES = Object.keys(OPEN_COLUMNS).join(', ');
 export const ALL_OPEN: string = ['shard', ...Object.keys(OPEN_COLUMNS)].map((name) => `d.${name}`).join(', ');
 const ALL_DONE = ['shard', ...Object.keys(SHARED_COLUMNS)].map((name) => `d.${name}`).join(', ');
 
-const INSERT_OPEN = batchStatement<never>(
+const INSERT_OPEN = insertStatement(
   'open_deliveries_insert',
   OPEN_COLUMNS,
   ({ rows, shard }) => `INSERT INTO open_deliveries (shard, ${OPEN_NAMES}) SELECT ${shard}, ${OPEN_NAMES} FROM ${rows}`,
 );
 
-const INSERT_DONE = batchStatement<never>(
+const INSERT_DONE = insertStatement(
   'done_deliveries_insert',
   SHARED_COLUMNS,
   ({ rows, shard }) =>

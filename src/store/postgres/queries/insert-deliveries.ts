@@ -6,7 +6,7 @@ import type { NewDelivery } from '../../store.ts';
 import { DEAD, PENDING, deadReasonCode, originCode } from '../../rows/codec.ts';
 import type { BacklogChange } from '../backlog.ts';
 import type { WriteContext } from '../context.ts';
-import { batchStatement } from '../statement.ts';
+import { insertStatement } from '../statement.ts';
 import type { BatchRow } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import { insertDone, keyOf } from './delivery-tables.ts';
@@ -20,7 +20,7 @@ export type DeliveriesOfEvent = {
 };
 
 // What is the same for every new one is not sent: of eighteen columns eight are left.
-const INSERT_PENDING = batchStatement<never>(
+const INSERT_PENDING = insertStatement(
   'open_deliveries_insert_pending',
   {
     id: 'uuid',

@@ -9,8 +9,7 @@ import type { Transactions, Tx } from '../transaction.ts';
 import { decodeText, encodeArray, encodeText } from '../values.ts';
 import { SELECT_CHANGED_ENVIRONMENTS } from './barriers.ts';
 
-// The one place where the database's clock counts. Of those there are, this one may stand in an UPDATE of a table
-// that Citus keeps on every machine.
+// The one place where the database's clock counts: of a distributed one the coordinator's, where these tables are.
 const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::int8';
 
 const UPSERT = statement<never>(

@@ -2,6 +2,7 @@
 import { formatId, idShard } from '../../../model/id.ts';
 import type { WriteContext } from '../context.ts';
 import { batchStatement, statement, statementOfEveryShard } from '../statement.ts';
+import { encodeArray } from '../values.ts';
 
 type KeyRow = { shard: number; environment: number; key: string };
 
@@ -19,10 +20,16 @@ const DELETE_KEYS = batchStatement<never>(
     WHERE ${inShard('i')} AND i.environment = r.environment AND i.key = r.key AND i.expires_at <= $${next}::int8`,
 );
 
+const SELECT_SUBSCRIPTIONS = statement<{ id: Uint8Array }>(
+  'subscriptions_tombstones',
+  'SELECT id FROM subscriptions WHERE deleted_at < $1::int8 ORDER BY deleted_at LIMIT $2::int4',
+);
+
+// By their ids: of a table that Citus keeps on several machines each chooses for itself what a LIMIT leaves out, and
+// they would no longer be the same.
 const DELETE_SUBSCRIPTIONS = statement<never>(
   'subscriptions_delete_tombstones',
-  `DELETE FROM subscriptions WHERE id IN
-     (SELECT id FROM subscriptions WHERE deleted_at < $1::int8 ORDER BY deleted_at LIMIT $2::int4)`,
+  'DELETE FROM subscriptions WHERE id = ANY ($1::uuid[])',
 );
 
 const SELECT_TOMBSTONES = statement<{ id: Uint8Array }>(
@@ -62,12 +69,18 @@ export function deleteTombstones(
   { cutoff, limit }: { cutoff: number; limit: number },
 ): Promise<number | null> {
   return write(async (tx) => {
-    const subscriptions = await tx.change(DELETE_SUBSCRIPTIONS, [cutoff, limit]);
-    const tombstones = await tx.run(SELECT_TOMBSTONES, [cutoff, limit]);
+    const [subscriptions, tombstones] = await Promise.all([
+      tx.run(SELECT_SUBSCRIPTIONS, [cutoff, limit]),
+      tx.run(SELECT_TOMBSTONES, [cutoff, limit]),
+    ]);
+    if (subscriptions.length > 0) {
+      const ids = subscriptions.map(({ id }) => id);
+      void tx.change(DELETE_SUBSCRIPTIONS, [encodeArray('uuid', ids)]);
+    }
     const uses = await Promise.all(tombstones.map(({ id }) => tx.run(SELECT_USE, [idShard(formatId('dst', id)), id])));
     const unused = tombstones.filter((_, i) => uses[i]!.length === 0);
     for (const { id } of unused) void tx.change(DELETE_TOMBSTONE, [id]);
-    const total = subscriptions + unused.length;
+    const total = subscriptions.length + unused.length;
     return total === 0 ? tx.refuse(null) : total;
   });
 }
