@@ -41,8 +41,8 @@ const SELECT_IN_ORDER = batchStatement<OpenRow & { place: number }>(
        FROM open_deliveries d
        WHERE ${inShard('d')} AND d.destination_id = r.destination_id
          AND d.id NOT IN (SELECT held FROM unnest($${next}::uuid[]) AS held)
+         AND EXISTS (SELECT 1 FROM destinations t WHERE t.id = r.destination_id AND t.deleted_at IS NULL)
        ORDER BY d.due_at, d.id LIMIT r.count) AS found
-    WHERE EXISTS (SELECT 1 FROM destinations t WHERE t.id = r.destination_id AND t.deleted_at IS NULL)
     ORDER BY r.place, found.due_at, found.id`,
 );
 
