@@ -50,6 +50,7 @@ function judgeRecord(answer: RecordOutcome, view: View, decision: ReturnType<Dec
   }
   assert.equal(move, null, 'of a result that lost nothing is stored');
   const { current } = answer;
+  assert.ok(decision !== null || current === 'pruned', 'an attempt that decides nothing is told wherever it can be');
   const rows = during.map((state) => ({
     row: deliveryOf(state, subject),
     isGone: isDestinationDeleted(state, subject),

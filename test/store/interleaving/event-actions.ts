@@ -26,7 +26,10 @@ export const accept = action<{ event: NewEvent; answer: AcceptResult }>(
     assert.equal(stored.length, answer.result === 'accepted' ? 1 : 0, 'accepted is stored, and nothing else is');
     judgeVersion(view, { isStale: answer.result === 'stale' });
     if (answer.result === 'accepted') {
-      const { after } = stored[0]!;
+      const { before, after } = stored[0]!;
+      const ended = uuid(view.subject.eventId);
+      const wasFree = before.keys.every((one) => one.event_id === ended);
+      assert.ok(wasFree, 'of one key one event is accepted');
       assert.ok(after.bodies.includes(uuid(event.id)));
       assert.ok(deliveryOf(after, event.deliveries[0]!) !== undefined);
       assert.deepEqual(after.keys, [{ key: event.idempotencyKey, event_id: uuid(event.id) }]);
