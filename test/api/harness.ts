@@ -1,4 +1,4 @@
-// The real HTTP layer over the real store and the real accept path, on a clock that stands still; only the dispatcher
+// The real HTTP layer over a real store and the real accept path, on a clock that stands still; only the dispatcher
 // is replaced, by a list of what it was handed. Every answer is held against the OpenAPI document.
 import assert from 'node:assert/strict';
 import { createAcceptor } from '../../src/accept/accept.ts';
@@ -72,17 +72,10 @@ const NODE = {
 
 const ALL_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'admin'];
 
+/** On the embedded store in memory, or on the one that is given, which ends with the Api. */
 export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Api> {
   const clock = new ManualClock();
-  const store = openInThreadStore({
-    path: ':memory:',
-    dataDir: null,
-    masterKey: random.bytes(32),
-    clock,
-    random,
-    diskReserveBytes: 0,
-    maxBacklogPerDestination: 1_000_000,
-  });
+  const store = overrides.store ?? openInMemory(clock);
   const dispatched: OpenDelivery[] = [];
   const logged: Api['logged'] = [];
   const services: ApiServices = { ...createServices({ store, clock, dispatched, logged }), ...overrides };
@@ -120,6 +113,18 @@ export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Ap
       await store.close();
     },
   };
+}
+
+function openInMemory(clock: ManualClock): Store {
+  return openInThreadStore({
+    path: ':memory:',
+    dataDir: null,
+    masterKey: random.bytes(32),
+    clock,
+    random,
+    diskReserveBytes: 0,
+    maxBacklogPerDestination: 1_000_000,
+  });
 }
 
 type Parts = { store: Store; clock: ManualClock; dispatched: OpenDelivery[]; logged: Api['logged'] };

@@ -1,140 +1,111 @@
-// The races of real PostgreSQL: one writer is stopped before each of its statements in turn, and another one does all
-// it wants meanwhile (or waits for a lock of the first, until that goes on). Whatever they come to is legal.
-import assert from 'node:assert/strict';
+// The races of real PostgreSQL, one by one: two writers meet over one delivery, its event or its destination, and one
+// statement at a time goes out, of the one or of the other. Every state that a commit leaves is legal, each step from
+// one to the next is one of the state machine's, and what either writer was answered agrees with what there was.
+//
+// By default every two that touch the same things meet in schedules drawn by chance; two of a kind, and every second two
+// of the others, in all schedules with at most one preemption (schedules.ts) from one of the states their delivery may be
+// in. Everything with everything from every state, with at most two preemptions, or with other chances:
+//
+//   INTERLEAVINGS=all                                      npm test -- test/store/postgres-interleavings.test.ts
+//   INTERLEAVINGS_PREEMPTIONS=2                            (the same)
+//   INTERLEAVINGS_SEED=1000 INTERLEAVINGS_COUNT=50         (the same)
 import { after, before, describe, it } from 'node:test';
-import type { DeliveryId, DestinationId, EventId } from '../../src/model/id.ts';
-import { delay, systemClock } from '../../src/runtime/clock.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import type { Store } from '../../src/store/store.ts';
-import { atEnd } from './data-dirs.ts';
-import { Databases, storeOptions } from './postgres/databases.ts';
+import type { TestContext } from 'node:test';
+import { Databases } from './postgres/databases.ts';
 import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
-import { HOUR, LIVE, Scene, die, result, retryAt, succeed } from './scene.ts';
+import { ACTIONS, areRelated } from './interleaving/actions.ts';
+import type { ActionName } from './interleaving/actions.ts';
+import { Arena } from './interleaving/encounter.ts';
+import { exploreAll, exploreByChance } from './interleaving/schedules.ts';
+import { STARTS, isFinished } from './interleaving/subject.ts';
+import type { Start } from './interleaving/subject.ts';
+import type { Choose } from './interleaving/two-writers.ts';
 
-type Case = { id: DeliveryId; eventId: EventId; destination: DestinationId; rev: number; now: number };
-type Action = (store: Store, subject: Case) => Promise<unknown>;
+const IS_EVERYTHING = process.env['INTERLEAVINGS'] === 'all';
+const PREEMPTIONS_MAX = Number(process.env['INTERLEAVINGS_PREEMPTIONS'] ?? 1);
+const SEED = Number(process.env['INTERLEAVINGS_SEED'] ?? 1);
+const COUNT = Number(process.env['INTERLEAVINGS_COUNT'] ?? 2);
 
-const record =
-  (decide: (now: number) => ReturnType<typeof succeed>): Action =>
-  async (store, { id, rev, now }) => {
-    const { outcomes } = await store.recordResults({ results: [result(id, rev, decide(now))], health: [], now });
-    return outcomes[0]!.result;
-  };
-const again = ({ id, now }: Case) => ({ environment: LIVE, id, now, bodyCutoff: 0 });
+const NAMES = Object.keys(ACTIONS) as ActionName[];
 
-const ACTIONS: Record<string, Action> = {
-  'a success': record((now) => succeed(now)),
-  'a failure': record((now) => retryAt(now + HOUR)),
-  'a last failure': record((now) => die('exhausted', now)),
-  'a manual retry': async (store, subject) => (await store.retryDelivery(again(subject))).result,
-  'a replay': async (store, subject) => (await store.replayDead(again(subject))).result,
-  'a deletion': (store, { destination: id, now }) => store.deleteDestination({ environment: LIVE, id, now }),
-  expiry: (store, { now }) => store.eraseBodies({ cutoff: now - 1, now, budgetMs: 1_000 }),
-};
-const RESULTS = ['a success', 'a failure', 'a last failure'];
+/** Where something was wrong once, or would be wrong unseen. */
+const KNOWN: readonly (readonly [what: string, ActionName, ActionName, Start])[] = [
+  ['a result that comes late, and its delivery is sent again: it is there', 'a success', 'a manual retry', 'succeeded'],
+  ['health of a destination that is deleted goes with it', 'a failure', 'a deletion', 'retrying'],
+  ['what a deletion has ended does not expire', 'a deletion', 'expiry', 'pending'],
+  ['a late attempt goes with its delivery', 'a cancelled attempt', 'pruning', 'dead'],
+  [
+    'an attempt that was cut off is told wherever its delivery is',
+    'a cancelled attempt',
+    'a manual retry',
+    'succeeded',
+  ],
+  ['attempts stay while their delivery does', 'a manual retry', 'pruning', 'dead'],
+];
 
-/** What stops a writer before its nth statement. */
-class Stop {
-  #left = Number.POSITIVE_INFINITY;
-  #reached: () => void = () => {};
-  #resume: () => void = () => {};
-
-  /** Resolves when it has stopped there. */
-  arm(nth: number): Promise<'stopped'> {
-    this.#left = nth;
-    return new Promise((resolve) => (this.#reached = () => resolve('stopped')));
-  }
-
-  resume(): void {
-    this.#left = Number.POSITIVE_INFINITY;
-    this.#resume();
-  }
-
-  readonly beforeStatement = async (): Promise<void> => {
-    if (this.#left-- !== 0) return;
-    await new Promise<void>((resolve) => {
-      this.#resume = resolve;
-      this.#reached();
-    });
-  };
-}
-
-/** Long enough for a writer that waits for nobody; one that waits for a lock gets it afterwards. */
-const UNHINDERED_MS = 60;
-const STATEMENTS_MAX = 40;
-
-describe('two writers of one delivery', () => {
+describe('two writers, one statement at a time', { concurrency: 3 }, () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {
-    server = await startPostgres(['fsync=off']);
+    // Deadlocks are the server's to end, and soon; nothing of its own takes locks.
+    server = await startPostgres(['fsync=off', 'synchronous_commit=off', 'autovacuum=off', 'deadlock_timeout=5ms']);
     databases = new Databases(server);
   });
   after(() => server.stop());
 
-  for (const [first, act] of Object.entries(ACTIONS)) {
-    it(`${first}, overtaken by each of the others before each of its statements`, async (t) => {
-      const url = await databases.make(t);
-      const stop = new Stop();
-      const stopped = await openPostgresStore(storeOptions(url, { beforeStatement: stop.beforeStatement }));
-      atEnd(t, () => stopped.close());
-      const other = await openPostgresStore(storeOptions(url));
-      atEnd(t, () => other.close());
-      const scene = new Scene(other);
-      for (const [second, overtake] of Object.entries(ACTIONS)) {
-        for (const isDead of [false, true]) {
-          if (isDead && RESULTS.includes(first) && RESULTS.includes(second)) continue;
-          for (let nth = 0; nth < STATEMENTS_MAX; nth++) {
-            const subject = await makeCase(scene, isDead);
-            const reached = stop.arm(nth);
-            const acting = act(stopped, subject);
-            if ((await Promise.race([reached, acting])) !== 'stopped') {
-              stop.resume();
-              break;
-            }
-            const overtaking = overtake(other, subject);
-            await Promise.race([Promise.allSettled([overtaking]), delay(systemClock, UNHINDERED_MS)]);
-            stop.resume();
-            const came = await Promise.all([acting, overtaking]);
-            const names = [first, second];
-            const recorded = came.filter((one, i) => RESULTS.includes(names[i]!) && one === 'recorded').length;
-            await assertLegal(scene, { subject, isDead, recorded, what: `${first}, before ${nth}: ${second}` });
-          }
-        }
-      }
+  const open = async (t: TestContext): Promise<Arena> => Arena.open(t, await databases.make(t));
+
+  for (const [what, first, second, start] of KNOWN) {
+    it(what, async (t) => {
+      t.diagnostic(`${await meetAll(await open(t), { first, second, start })} schedules`);
     });
   }
+
+  NAMES.forEach((first, at) => {
+    const others = NAMES.slice(at).filter((second) => IS_EVERYTHING || areRelated(first, second));
+    if (others.length === 0) return;
+    it(`${first}, and whatever may meet it`, async (t) => {
+      const arena = await open(t);
+      let schedules = 0;
+      for (const second of others) {
+        for (const start of startsOf(first, second)) schedules += await meetAll(arena, { first, second, start });
+        const start = STARTS[(at + NAMES.indexOf(second) + SEED) % STARTS.length]!;
+        await exploreByChance(schedule(arena, { first, second, start }), { seeds: COUNT, first: SEED });
+      }
+      t.diagnostic(`with ${others.length}: ${schedules} schedules, and ${others.length * COUNT} by chance`);
+    });
+  });
 });
 
-async function makeCase(scene: Scene, isDead: boolean): Promise<Case> {
-  scene.pass(HOUR);
-  const destination = await scene.createDestination();
-  const { id, eventId } = await scene.acceptOne(destination);
-  if (isDead) await scene.record(result(id, 0, die('exhausted', scene.now)));
-  // The event is old enough for the expiry of this case, and for no other's.
-  scene.pass(10);
-  return { id, eventId, destination, rev: isDead ? 1 : 0, now: scene.now };
+/** Two of a kind always, of the others every second; in states that both can do something about, in turns. */
+function startsOf(first: ActionName, second: ActionName): readonly Start[] {
+  if (IS_EVERYTHING) return STARTS;
+  const nth = NAMES.indexOf(first) + NAMES.indexOf(second);
+  return first === second || nth % 2 === 0 ? [startOf(first, second, nth)] : [];
 }
 
-async function assertLegal(
-  scene: Scene,
-  { subject, isDead, recorded, what }: { subject: Case; isDead: boolean; recorded: number; what: string },
-): Promise<void> {
-  const delivery = await scene.read(subject.id);
-  assert.ok(delivery !== null, what);
-  const { status, deadReason, completedAt, nextAttemptAt, attemptCount, attempts, responseCodes } = delivery;
-  const isOpen = status === 'pending' || status === 'retrying';
-  assert.equal(deadReason !== null, status === 'dead', what);
-  assert.equal(completedAt !== null, !isOpen, what);
-  assert.equal(nextAttemptAt !== null, isOpen, what);
-  assert.ok(recorded <= 1, `${what}: of two results of one revision one counts`);
-  assert.equal(attemptCount, recorded + (isDead ? 1 : 0), what);
-  assert.deepEqual([attempts.length, responseCodes.length], [attemptCount, attemptCount], what);
-  const listed = await scene.list({ eventId: subject.eventId });
-  assert.deepEqual(
-    listed.rows.map((row) => row.id),
-    [subject.id],
-    `${what}: in one table, and only there`,
-  );
+function startOf(first: ActionName, second: ActionName, nth: number): Start {
+  const names = [first, second];
+  if (names.includes('a DLQ replay')) return 'dead';
+  if (names.includes('a cancelled attempt')) return nth % 4 === 0 ? 'succeeded' : 'dead';
+  const open = STARTS.filter((start) => !isFinished(start));
+  return open[nth % open.length]!;
+}
+
+type Meeting = { first: ActionName; second: ActionName; start: Start };
+
+async function meetAll(arena: Arena, meeting: Meeting): Promise<number> {
+  return exploreAll(schedule(arena, meeting), { preemptionsMax: PREEMPTIONS_MAX });
+}
+
+/** On one node, on two, and so on in turns. */
+function schedule(arena: Arena, { first, second, start }: Meeting) {
+  // A node takes over a shard at a time.
+  const isOfTwoNodes = first === 'a takeover' && second === 'a takeover';
+  let nth = 0;
+  return (choose: Choose) => {
+    const isOnTwoNodes = isOfTwoNodes || nth++ % 2 === 1;
+    return arena.meet({ names: [first, second], start, isOnTwoNodes }, choose);
+  };
 }

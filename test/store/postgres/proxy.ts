@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** Before: the COMMIT never arrives. After: it does, and its answer does not. */
+/** Before: the COMMIT never arrives. After: it does, and its answer does not, whatever that is. */
 export type Cut = 'before' | 'after';
 
 export type Proxy = {
@@ -17,6 +17,8 @@ export type Proxy = {
 };
 
 const COMMIT = Buffer.from('COMMIT\0');
+/** ReadyForQuery outside of a transaction: it has ended, in whatever way. */
+const IDLE = Buffer.from('Z\0\0\0\u0005I', 'latin1');
 
 export async function startProxy(serverUrl: string): Promise<Proxy> {
   const target = new URL(serverUrl);
@@ -60,9 +62,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       }
     });
     server.on('data', (data: Buffer) => {
-      // 'C' (CommandComplete) with the tag: the server has committed, and nobody will hear of it.
+      // The server has committed, or refused to, and nobody will hear of it.
       if (isCutting === null) client.write(data);
-      else if (data.includes(COMMIT)) {
+      else if (data.includes(IDLE)) {
         end();
         isCutting();
       }

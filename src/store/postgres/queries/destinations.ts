@@ -59,7 +59,7 @@ const FORGET_FAILURES = statement<never>(
    WHERE shard = $1::int2 AND destination_id = $2`,
 );
 
-const DELETE_HEALTH = statement<never>(
+export const DELETE_HEALTH = statement<never>(
   'destination_health_delete',
   'DELETE FROM destination_health WHERE shard = $1::int2 AND destination_id = $2',
 );

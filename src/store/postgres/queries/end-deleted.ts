@@ -4,6 +4,7 @@ import type { StepReport } from '../../store.ts';
 import type { WriteContext } from '../context.ts';
 import { statement } from '../statement.ts';
 import { endDeliveries } from './end-deliveries.ts';
+import type { EndingRow } from './end-deliveries.ts';
 import { rowsPerStep, runSteps } from './steps.ts';
 
 type Unsettled = { id: Uint8Array; deleted_at: number };
@@ -14,7 +15,7 @@ const SELECT_UNSETTLED = statement<Unsettled>(
    WHERE deleted_at IS NOT NULL AND NOT is_settled AND id > $1 ORDER BY id LIMIT 1`,
 );
 
-const SELECT_OPEN = statement<{ shard: number; id: Uint8Array; rev: number }>(
+const SELECT_OPEN = statement<EndingRow>(
   'open_deliveries_of_destination',
   `SELECT shard, id, rev FROM open_deliveries
    WHERE shard = $1::int2 AND destination_id = $2 ORDER BY due_at, id LIMIT $3::int4`,
@@ -39,10 +40,7 @@ export function createEndDeleted(context: WriteContext) {
         const { id, deleted_at: deletedAt } = destination;
         const limit = rowsPerStep(budgetMs);
         const open = await read((tx) => tx.run(SELECT_OPEN, [idShard(formatId('dst', id)), id, limit]));
-        if (open.length > 0) {
-          const rows = open.map((row) => ({ ...row, deleted_at: deletedAt }));
-          return endDeliveries(context, rows, now);
-        }
+        if (open.length > 0) return endDeliveries(context, open, now);
         after = id;
         if (now - deletedAt >= SETTLED_AFTER_MS) await write((tx) => tx.change(SETTLE, [id]));
         return endSome();

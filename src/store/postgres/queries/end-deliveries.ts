@@ -1,19 +1,27 @@
 // Ending unfinished deliveries without an attempt: because their event has expired, or their destination is gone.
 import { formatId, idTime } from '../../../model/id.ts';
+import type { DestinationId } from '../../../model/id.ts';
 import { DEAD, deadReasonCode } from '../../rows/codec.ts';
 import { withPartitions } from '../bisect.ts';
 import type { WriteContext } from '../context.ts';
 import { writeCounted } from '../context.ts';
+import { statement } from '../statement.ts';
+import type { Tx } from '../transaction.ts';
+import { encodeArray } from '../values.ts';
 import { TAKE_OPEN, countOut, ended, insertDone } from './delivery-tables.ts';
 import type { OpenStored, StoredDelivery } from './delivery-tables.ts';
 
-export type EndingRow = { shard: number; id: Uint8Array; rev: number; deleted_at: number | null };
+export type EndingRow = { shard: number; id: Uint8Array; rev: number };
+
+const SELECT_DELETED = statement<{ id: Uint8Array; deleted_at: number }>(
+  'destinations_deleted',
+  'SELECT id, deleted_at FROM destinations WHERE id = ANY ($1::uuid[]) AND deleted_at IS NOT NULL',
+);
 
 /** As they were seen; one that was moved meanwhile is left to the next step. Returns how many have ended. */
 export async function endDeliveries(context: WriteContext, rows: readonly EndingRow[], now: number): Promise<number> {
   const { write, backlog, partitions } = context;
   const times = rows.map((row) => idTime(formatId('dlv', row.id)));
-  const deletedAt = new Map(rows.map((row) => [formatId('dlv', row.id), row.deleted_at]));
   return withPartitions(partitions, times, () =>
     writeCounted(backlog, write, async (tx, change) => {
       const taken = await tx.batch(
@@ -21,13 +29,22 @@ export async function endDeliveries(context: WriteContext, rows: readonly Ending
         rows.map(({ shard, id, rev }) => [shard, id, rev]),
       );
       for (const row of taken) countOut(change, row);
+      const deletions = await readDeletions(tx, taken);
       void insertDone(
         tx,
-        taken.map((row) => end(row, deletedAt.get(formatId('dlv', row.id)) ?? null, now)),
+        taken.map((row) => end(row, deletions.get(formatId('dst', row.destination_id)) ?? null, now)),
       );
       return taken.length;
     }),
   );
+}
+
+// Not before they are taken: a destination deleted since they were found has ended them already, and not their event.
+async function readDeletions(tx: Tx, taken: readonly OpenStored[]): Promise<Map<DestinationId, number>> {
+  if (taken.length === 0) return new Map();
+  const ids = new Map(taken.map((row) => [formatId('dst', row.destination_id), row.destination_id]));
+  const rows = await tx.run(SELECT_DELETED, [encodeArray('uuid', [...ids.values()])]);
+  return new Map(rows.map(({ id, deleted_at: deletedAt }) => [formatId('dst', id), deletedAt]));
 }
 
 // A deleted destination's deliveries have ended by that already: the row says then what reads have shown all along.

@@ -14,9 +14,7 @@ import type { Step } from './steps.ts';
 // Oldest event first.
 const SELECT_EXPIRED = statementOfEveryShard<EndingRow>(
   'open_deliveries_expired',
-  `SELECT d.shard, d.id, d.rev, t.deleted_at
-   FROM open_deliveries d LEFT JOIN destinations t ON t.id = d.destination_id
-   WHERE d.event_id < $1 ORDER BY d.event_id, d.id LIMIT $2::int4`,
+  'SELECT shard, id, rev FROM open_deliveries WHERE event_id < $1 ORDER BY event_id, id LIMIT $2::int4',
 );
 
 const SELECT_OLD_BODIES = statementOfEveryShard<{ event_id: Uint8Array }>(

@@ -3,6 +3,7 @@ import { formatId, idShard } from '../../../model/id.ts';
 import type { WriteContext } from '../context.ts';
 import { batchStatement, statement, statementOfEveryShard } from '../statement.ts';
 import { encodeArray } from '../values.ts';
+import { DELETE_HEALTH } from './destinations.ts';
 
 type KeyRow = { shard: number; environment: number; key: string };
 
@@ -79,7 +80,11 @@ export function deleteTombstones(
     }
     const uses = await Promise.all(tombstones.map(({ id }) => tx.run(SELECT_USE, [idShard(formatId('dst', id)), id])));
     const unused = tombstones.filter((_, i) => uses[i]!.length === 0);
-    for (const { id } of unused) void tx.change(DELETE_TOMBSTONE, [id]);
+    for (const { id } of unused) {
+      // A result that was being recorded while the destination was deleted may have left its health behind.
+      void tx.change(DELETE_HEALTH, [idShard(formatId('dst', id)), id]);
+      void tx.change(DELETE_TOMBSTONE, [id]);
+    }
     const total = subscriptions.length + unused.length;
     return total === 0 ? tx.refuse(null) : total;
   });

@@ -38,7 +38,12 @@ const deletion = (table: string, key: string) =>
     ({ rows, inShard }) => `DELETE FROM ${table} d USING ${rows} WHERE ${inShard('d')} AND d.${key} = r.id`,
   );
 
-const DELETE_DONE = deletion('done_deliveries', 'id');
+const DELETE_DONE = batchStatement<Key>(
+  'done_deliveries_delete_old',
+  { id: 'uuid' },
+  ({ rows, inShard }) => `
+    DELETE FROM done_deliveries d USING ${rows} WHERE ${inShard('d')} AND d.id = r.id RETURNING d.shard, d.id`,
+);
 const DELETE_ATTEMPTS = deletion('attempts', 'delivery_id');
 const DELETE_EVENTS = deletion('events', 'id');
 
@@ -97,9 +102,16 @@ function createRowDeletions(context: WriteContext, options: Options): Step[] {
     write(async (tx) => {
       const rows = await tx.run(SELECT_DONE, [below, limit]);
       if (rows.length === 0) return tx.refuse(null);
-      const keys = rows.map(({ shard, id }) => [shard, id] as const);
-      void tx.batch(DELETE_ATTEMPTS, keys);
-      void tx.batch(DELETE_DONE, keys);
+      // The deliveries first: that waits for a late result that is being added to one, and its attempt goes with it.
+      // One that was sent again since keeps its history, until it goes itself.
+      const deleted = await tx.batch(
+        DELETE_DONE,
+        rows.map(({ shard, id }) => [shard, id]),
+      );
+      void tx.batch(
+        DELETE_ATTEMPTS,
+        deleted.map(({ shard, id }) => [shard, id]),
+      );
       return rows.length;
     });
   const deleteEvents: Step = () =>

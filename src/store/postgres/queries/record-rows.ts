@@ -101,17 +101,28 @@ export async function readStates(
   results: readonly ResultToRecord[],
 ): Promise<[ResultToRecord, State][]> {
   if (results.length === 0) return [];
+  const states = new Map<string, State>();
+  const noteOpen = (rows: readonly (OpenStored & { is_ended: boolean })[]): void => {
+    for (const row of rows) {
+      const state = row.is_ended ? 'finished' : toOpenDelivery(row, formatId('dst', row.destination_id));
+      states.set(formatId('dlv', row.id), state);
+    }
+  };
   const keys = results.map(({ id }) => keyOf(id));
   // First where they were: what has left the one table since is in the other.
   const [open, done] = await Promise.all([tx.batch(SELECT_OPEN, keys), tx.batch(SELECT_DONE, keys)]);
-  const states = new Map<string, State>();
   for (const row of done) {
     const isPruned = horizons.hides('rows', formatId('evt', row.event_id));
     states.set(formatId('dlv', row.id), isPruned ? 'pruned' : 'finished');
   }
-  for (const row of open) {
-    const state = row.is_ended ? 'finished' : toOpenDelivery(row, formatId('dst', row.destination_id));
-    states.set(formatId('dlv', row.id), state);
-  }
+  noteOpen(open);
+  // What is in neither may have been sent again between the two looks: it is in the first now.
+  const missing = results.filter(({ id }) => !states.has(id));
+  noteOpen(
+    await tx.batch(
+      SELECT_OPEN,
+      missing.map(({ id }) => keyOf(id)),
+    ),
+  );
   return results.map((result) => [result, states.get(result.id) ?? 'pruned']);
 }

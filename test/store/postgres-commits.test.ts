@@ -1,0 +1,294 @@
+// A COMMIT that goes wrong is recognised as what it was, whatever was to be committed: what was stored is answered as
+// stored, and what was not is done again, so that each thing happens once and its caller hears how it went.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { atEnd } from './data-dirs.ts';
+import { Databases, storeOptions } from './postgres/databases.ts';
+import { startProxy } from './postgres/proxy.ts';
+import type { Proxy } from './postgres/proxy.ts';
+import { startPostgres } from './postgres/server.ts';
+import type { PostgresServer } from './postgres/server.ts';
+import { DAY, LIVE, MANY, Scene, die, result, retryAt } from './scene.ts';
+
+type Operation = {
+  /** The last table that it writes to. */
+  table: string;
+  /** All that comes before it; what it is; what must hold after it. */
+  prepare: (scene: Scene) => Promise<{ run: () => Promise<unknown>; answer: unknown; check: () => Promise<void> }>;
+};
+
+const FINGERPRINT = new Uint8Array(32);
+
+const OPERATIONS: Record<string, Operation> = {
+  'an event': {
+    table: 'open_deliveries',
+    async prepare(scene) {
+      const { store } = scene;
+      const idempotency = { fingerprint: FINGERPRINT, expiresAt: scene.now + DAY };
+      const to = [await scene.createDestination()];
+      const event = await scene.event(to, { idempotencyKey: `key ${scene.ids.next('evt')}`, idempotency });
+      const unfinished = await scene.unfinishedCount();
+      return {
+        run: () => store.acceptEvents([event]),
+        answer: [{ result: 'accepted', backlogFull: [] }],
+        async check() {
+          assert.equal((await store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
+          assert.equal(await scene.unfinishedCount(), unfinished + 1);
+        },
+      };
+    },
+  },
+  'a result': {
+    table: 'attempts',
+    async prepare(scene) {
+      const { id } = await scene.acceptOne(await scene.createDestination());
+      return {
+        run: () => scene.record(result(id, 0, retryAt(scene.now))),
+        answer: { outcomes: [{ result: 'recorded' }], paused: [] },
+        async check() {
+          const { attemptCount, attempts } = (await scene.read(id))!;
+          assert.deepEqual([attemptCount, attempts.length], [1, 1]);
+        },
+      };
+    },
+  },
+  'a last result that pauses its destination': {
+    table: 'attempts',
+    async prepare(scene) {
+      const destination = await scene.createDestination();
+      const { id } = await scene.acceptOne(destination);
+      const decision = { ...die('gone'), pauseDestination: 'gone' as const };
+      return {
+        run: () => scene.record(result(id, 0, decision)),
+        answer: { outcomes: [{ result: 'recorded' }], paused: [destination] },
+        async check() {
+          const { attemptCount, attempts, status } = (await scene.read(id))!;
+          assert.deepEqual([attemptCount, attempts.length, status], [1, 1, 'dead']);
+        },
+      };
+    },
+  },
+  'a manual retry': { table: 'open_deliveries', prepare: (scene) => prepareSendAgain(scene, 'retryDelivery') },
+  'a DLQ replay': { table: 'open_deliveries', prepare: (scene) => prepareSendAgain(scene, 'replayDead') },
+  'an event replay': {
+    table: 'open_deliveries',
+    async prepare(scene) {
+      const { store, now } = scene;
+      const destination = await scene.createDestination();
+      const { eventId } = await scene.acceptOne(destination);
+      const configVersion = await scene.configVersion();
+      const deliveries = [scene.delivery(destination)];
+      const about = { environment: LIVE, eventId, configVersion, now, bodyCutoff: 0 };
+      return {
+        run: () => store.replayEvent({ ...about, deliveries }),
+        answer: { result: 'replayed', backlogFull: [] },
+        async check() {
+          assert.equal((await scene.list({ eventId })).rows.length, 2);
+        },
+      };
+    },
+  },
+  'a new destination': {
+    table: 'destinations',
+    prepare: (scene) => {
+      const destination = scene.destination();
+      const { id } = destination;
+      return once(scene, {
+        run: () => scene.store.createDestination(destination, { max: 1_000 }),
+        answer: 'created',
+        async check() {
+          assert.equal((await scene.store.readDestination({ environment: LIVE, id }))!.signingKeys.length, 1);
+        },
+      });
+    },
+  },
+  'a change of a destination': {
+    table: 'barriers',
+    async prepare(scene) {
+      const { store, now } = scene;
+      const id = await scene.createDestination();
+      const change = { status: 'paused' as const };
+      return once(scene, {
+        run: async () => (await store.updateDestination({ environment: LIVE, id, change, now }))?.status,
+        answer: 'paused',
+        check: async () => assert.equal(await store.cluster!.isChangeWaiting(id), true),
+      });
+    },
+  },
+  'a deletion': {
+    table: 'barriers',
+    async prepare(scene) {
+      const { store, now } = scene;
+      const id = await scene.createDestination();
+      await scene.createSubscription(id);
+      return once(scene, {
+        run: () => store.deleteDestination({ environment: LIVE, id, now }),
+        answer: true,
+        check: async () => assert.equal(await store.readDestination({ environment: LIVE, id }), null),
+      });
+    },
+  },
+  'a key rotation': {
+    table: 'barriers',
+    async prepare(scene) {
+      const { store, now } = scene;
+      const id = await scene.createDestination();
+      const rotation = { key: scene.signingKey(), previousExpiresAt: now + DAY, now };
+      return once(scene, {
+        run: () => store.rotateSigningKey({ environment: LIVE, id, ...rotation }),
+        answer: { result: 'rotated' },
+        async check() {
+          assert.equal((await store.readDestination({ environment: LIVE, id }))!.signingKeys.length, 2);
+        },
+      });
+    },
+  },
+  'a new subscription': {
+    table: 'subscriptions',
+    async prepare(scene) {
+      const { store } = scene;
+      const destinationId = await scene.createDestination();
+      const subscription = scene.subscription(destinationId);
+      return once(scene, {
+        run: () => store.createSubscription({ subscription, identity: FINGERPRINT }, MANY),
+        answer: { result: 'created', subscription },
+        async check() {
+          const page = { environment: LIVE, destinationId, before: null, limit: 10 };
+          assert.deepEqual((await store.listSubscriptions(page)).rows, [subscription]);
+        },
+      });
+    },
+  },
+  'the end of a subscription': {
+    table: 'environments',
+    async prepare(scene) {
+      const id = await scene.createSubscription(await scene.createDestination());
+      return once(scene, {
+        run: () => scene.store.deleteSubscription({ environment: LIVE, id }),
+        answer: true,
+        check: async () => assert.equal(await scene.store.readSubscription({ environment: LIVE, id }), null),
+      });
+    },
+  },
+};
+
+async function prepareSendAgain(scene: Scene, method: 'retryDelivery' | 'replayDead') {
+  const { id } = await scene.acceptOne(await scene.createDestination());
+  await scene.record(result(id, 0, die()));
+  const request = scene.sendAgain(id);
+  return {
+    run: async () => {
+      const came = await scene.store[method](request);
+      return came.result === 'scheduled' ? [came.open?.rev, came.delivery.status] : came;
+    },
+    answer: [2, method === 'retryDelivery' ? 'retrying' : 'pending'],
+    async check() {
+      const delivery = (await scene.read(id))!;
+      assert.equal((await scene.open(delivery.destinationId, id)).rev, 2);
+      assert.equal(delivery.attemptCount, 1);
+    },
+  };
+}
+
+/** A change of the configuration: it has one version. */
+async function once(
+  scene: Scene,
+  { run, answer, check }: Awaited<ReturnType<Operation['prepare']>>,
+): ReturnType<Operation['prepare']> {
+  const version = await scene.configVersion();
+  return {
+    run,
+    answer,
+    async check() {
+      assert.equal(await scene.configVersion(), version + 1);
+      await check();
+    },
+  };
+}
+
+type Trouble = (on: {
+  proxy: Proxy;
+  failOnce: (at: 'statement' | 'COMMIT') => Promise<void>;
+}) => Promise<() => unknown>;
+
+const none = (): void => {};
+
+const TROUBLES: Record<string, Trouble> = {
+  'that never arrives': async ({ proxy }) => {
+    const cut = proxy.cutNextCommit('before');
+    return () => cut;
+  },
+  'whose answer never arrives': async ({ proxy }) => {
+    const cut = proxy.cutNextCommit('after');
+    return () => cut;
+  },
+  'that is refused, and nobody hears of it': async ({ proxy, failOnce }) => {
+    await failOnce('COMMIT');
+    const cut = proxy.cutNextCommit('after');
+    return () => cut;
+  },
+  'that is refused': async ({ failOnce }) => {
+    await failOnce('COMMIT');
+    return none;
+  },
+  'of a transaction that was aborted': async ({ failOnce }) => {
+    await failOnce('statement');
+    return none;
+  },
+};
+
+/** Conflicts with nobody, once each time its sequence is set back: what has failed may be tried again. */
+const FAILURES = (table: string): string => `
+  CREATE SEQUENCE statement_tries START 2;
+  CREATE SEQUENCE commit_tries START 2;
+  CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF nextval(TG_ARGV[0]) = 1 THEN RAISE EXCEPTION 'as the test wants it' USING ERRCODE = '40001'; END IF;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER fail_statement AFTER INSERT OR UPDATE ON ${table}
+    FOR EACH STATEMENT EXECUTE FUNCTION fail_once('statement_tries');
+  CREATE CONSTRAINT TRIGGER fail_commit AFTER INSERT OR UPDATE ON ${table} DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION fail_once('commit_tries');`;
+
+describe('a COMMIT', () => {
+  let server: PostgresServer;
+  let databases: Databases;
+  before(async () => {
+    server = await startPostgres(['fsync=off']);
+    databases = new Databases(server);
+  });
+  after(() => server.stop());
+
+  for (const [what, { table, prepare }] of Object.entries(OPERATIONS)) {
+    it(`of ${what}: whatever becomes of it, it is done once`, async (t) => {
+      const url = await databases.make(t);
+      const database = new URL(url).pathname.slice(1);
+      await server.query(FAILURES(table), database);
+      const proxy = await startProxy(url);
+      atEnd(t, () => proxy.close());
+      const store = await openPostgresStore(storeOptions(proxy.url));
+      atEnd(t, () => store.close());
+      const readTries = async (): Promise<unknown> =>
+        (
+          await server.query('SELECT s.last_value + c.last_value AS n FROM statement_tries s, commit_tries c', database)
+        )[0];
+      for (const [how, trouble] of Object.entries(TROUBLES)) {
+        await t.test(`one ${how}`, async () => {
+          const { run, answer, check } = await prepare(new Scene(store));
+          let tries: unknown;
+          const failOnce = async (at: 'statement' | 'COMMIT'): Promise<void> => {
+            await server.query(`SELECT setval('${at.toLowerCase()}_tries', 1, false)`, database);
+            tries = await readTries();
+          };
+          const struck = await trouble({ proxy, failOnce });
+          assert.deepEqual(await run(), answer);
+          await struck();
+          if (tries !== undefined) assert.notDeepEqual(await readTries(), tries, 'it did fail once');
+          await check();
+        });
+      }
+    });
+  }
+});
