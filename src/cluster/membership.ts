@@ -37,7 +37,7 @@ export type MembershipOptions = {
   shards: OwnedShards;
   acknowledge: (environments: readonly number[]) => Promise<void>;
   onRenewed: (renewed: { wasHeld: boolean; offsetMs: number; view: ClusterView }) => void;
-  onRenewalFailed: () => void;
+  onRenewalFailed: (error: unknown) => void;
   /** This node was given up by the others. */
   onLost: () => void;
   onRemoved: (nodes: NodeId[]) => void;
@@ -116,7 +116,7 @@ export class Membership {
     try {
       renewed = await store.renewLease(id);
     } catch (error) {
-      onRenewalFailed();
+      onRenewalFailed(error);
       throw error;
     }
     if (renewed === null) return null;

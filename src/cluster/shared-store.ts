@@ -5,6 +5,7 @@ import { isForced } from '../model/delivery.ts';
 import type { DestinationId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { StoreError } from '../store/store.ts';
 import type { ClusterStore, ClusterView } from '../store/store.ts';
 import { createAnnouncer } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
@@ -57,7 +58,8 @@ class SharedStoreNode implements Cluster {
   readonly #announcer: Announcer;
   readonly #changes: Changes;
   readonly #membership: Membership;
-  #isAway = false;
+  /** Why the lease cannot be renewed. */
+  #trouble: string | null = null;
   #offsetMs = 0;
   #adjustedMs = 0;
 
@@ -125,7 +127,7 @@ class SharedStoreNode implements Cluster {
 
   troubles(): string[] {
     const troubles = [];
-    if (this.#isAway) troubles.push('the database cannot be reached');
+    if (this.#trouble !== null) troubles.push(this.#trouble);
     if (!this.#lease.isHeld()) troubles.push('the lease of this node has run out');
     if (Math.abs(this.#offsetMs) > OFFSET_MAX_MS) {
       troubles.push(`the clock of this machine is ${Math.round(this.#offsetMs / 1_000)} s behind the database's`);
@@ -158,12 +160,12 @@ class SharedStoreNode implements Cluster {
         shards: this.#shards,
         acknowledge: (environments) => this.#changes.acknowledge(environments),
         onRenewed: ({ wasHeld, offsetMs }) => {
-          this.#isAway = false;
+          this.#trouble = null;
           this.#noteOffset(offsetMs);
           if (!wasHeld) work.resume();
         },
-        onRenewalFailed: () => {
-          this.#isAway = true;
+        onRenewalFailed: (error) => {
+          this.#trouble = error instanceof StoreError ? error.message : 'the lease of this node cannot be renewed';
           events.onRenewalFailed();
         },
         onLost: events.onLeaseLost,

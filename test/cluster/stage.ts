@@ -191,20 +191,31 @@ export async function eventually<Value>(
   }
 }
 
-/** Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end. */
+/**
+ * Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end.
+ * `pauseMs`: of each connection between two events. `bodyOf`: what an event says beside its number.
+ */
 export class Publisher {
   /** The id of each event that was answered, by its number. */
   readonly promised = new Map<number, string>();
   refused = 0;
   readonly #apis: Api[];
   readonly #types: readonly string[];
+  readonly #pauseMs: number;
+  readonly #bodyOf: (n: number) => object;
   #next = 0;
   #isStopped = false;
   readonly #running: Promise<void>[];
 
-  constructor(stage: Stage, types: readonly string[], { nodes = stage.nodes, connections = 8 } = {}) {
+  constructor(
+    stage: Stage,
+    types: readonly string[],
+    { nodes = stage.nodes, connections = 8, pauseMs = 0, bodyOf = (_n: number): object => ({}) } = {},
+  ) {
     this.#apis = nodes.map((node) => stage.api(node));
     this.#types = types;
+    this.#pauseMs = pauseMs;
+    this.#bodyOf = bodyOf;
     this.#running = Array.from({ length: connections }, () => this.#publish());
   }
 
@@ -225,7 +236,7 @@ export class Publisher {
     while (!this.#isStopped) {
       const n = this.#next++;
       const type = this.#types[n % this.#types.length]!;
-      const event = { type, body: { n }, idempotency_key: `${type}-${n}` };
+      const event = { type, body: { n, ...this.#bodyOf(n) }, idempotency_key: `${type}-${n}` };
       for (let turn = n; ; turn++) {
         const api = this.#apis[turn % this.#apis.length]!;
         // A node that is stopped half-way answers nothing at all: its sender gives up and asks another.
@@ -242,22 +253,23 @@ export class Publisher {
         }
         await delay(systemClock, 20);
       }
+      if (this.#pauseMs > 0) await delay(systemClock, this.#pauseMs);
     }
   }
 }
 
 export type Tally = { promised: number; lost: number; duplicates: number };
 
-/** Waits until everything promised has arrived; what is more than that is a duplicate. */
+/** Waits until everything promised has been taken with a 200; what was taken again is a duplicate. */
 export async function tally(receiver: Receiver, promised: readonly string[], withinMs = WAIT_MS_MAX): Promise<Tally> {
   const wanted = new Set(promised);
-  const seen = (): Set<string> => new Set(receiver.requests.map(({ eventId }) => eventId));
+  const taken = (): string[] => receiver.requests.filter(({ status }) => status === 200).map(({ eventId }) => eventId);
   await eventually(
-    async () => wanted.difference(seen()).size,
+    async () => wanted.difference(new Set(taken())).size,
     (missing) => missing === 0,
     withinMs,
   );
-  const copies = receiver.requests.filter(({ eventId }) => wanted.has(eventId)).length;
+  const copies = taken().filter((id) => wanted.has(id)).length;
   return { promised: wanted.size, lost: 0, duplicates: copies - wanted.size };
 }
 

@@ -91,6 +91,7 @@ describe('a connection that is lost at COMMIT', () => {
 
 describe('a transaction', () => {
   const SELECT_ONE = statement<{ one: number }>('test_one', 'SELECT 1 AS one');
+  const SELECT_XID = statement<{ xid: string }>('test_xid', 'SELECT pg_current_xact_id()::text AS xid');
   const FAIL = statement<never>('test_fail', 'SELECT 1 / $1::int4');
 
   const open = (url: string) => {
@@ -109,6 +110,14 @@ describe('a transaction', () => {
     });
     await assert.rejects(failing, { code: '22012' });
     assert.equal(await write(async (tx) => (await tx.run(SELECT_ONE))[0]!.one), 1, 'the connection goes on');
+  });
+
+  it('that the server has never heard of did not happen: a standby was promoted before it got there', async (t) => {
+    const { pool, write, resolve } = open(await databases.make(t));
+    atEnd(t, () => pool.end());
+    const xid = await write(async (tx) => (await tx.run(SELECT_XID))[0]!.xid);
+    assert.equal(await resolve(xid), 'committed');
+    assert.equal(await resolve(String(BigInt(xid) + 1_000_000n)), 'aborted');
   });
 
   it('is tried again when another one was in the way', async (t) => {

@@ -62,6 +62,8 @@ const SELECT_OUTCOME = statement<{ outcome: string | null }>(
   'SELECT pg_xact_status($1::text::xid8) AS outcome',
 );
 
+const INVALID_PARAMETER = '22023';
+
 const BEGIN = 'BEGIN';
 const BEGIN_READING = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
@@ -194,6 +196,8 @@ async function askOutcome(pool: Pool, xid: string): Promise<string | null> {
     return rows[0]!.outcome;
   } catch (error) {
     if (isConnectionLoss(error)) return 'nobody answers';
+    // "The transaction is in the future": this server was promoted before it had heard of it, and never will.
+    if (sqlState(error) === INVALID_PARAMETER) return 'aborted';
     throw error;
   }
 }
