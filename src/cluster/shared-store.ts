@@ -9,6 +9,7 @@ import { StoreError } from '../store/store.ts';
 import type { ClusterStore, ClusterView } from '../store/store.ts';
 import { createAnnouncer } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
+import { correctionOf, isCorrected } from './clock-offset.ts';
 import { createChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import type { Cluster, ClusterState, NodeIdentity } from './cluster.ts';
@@ -19,8 +20,6 @@ import { OwnedShards } from './owned-shards.ts';
 import { decodeWakeUp } from './wake-up.ts';
 import type { Work } from './work.ts';
 
-/** Clocks that differ by less matter nowhere. */
-const OFFSET_IGNORED_MS = 1_000;
 const OFFSET_MAX_MS = 60_000;
 /** At a stop, beyond the time that what is on the wire is given. */
 const LEAVE_EXTRA_MS = 5_000;
@@ -130,7 +129,9 @@ class SharedStoreNode implements Cluster {
     if (this.#trouble !== null) troubles.push(this.#trouble);
     if (!this.#lease.isHeld()) troubles.push('the lease of this node has run out');
     if (Math.abs(this.#offsetMs) > OFFSET_MAX_MS) {
-      troubles.push(`the clock of this machine is ${Math.round(this.#offsetMs / 1_000)} s behind the database's`);
+      const seconds = Math.round(this.#offsetMs / 1_000);
+      const wrong = seconds > 0 ? `${seconds} s behind` : `${-seconds} s ahead of`;
+      troubles.push(`the clock of this machine is ${wrong} the database's`);
     }
     return troubles;
   }
@@ -182,8 +183,8 @@ class SharedStoreNode implements Cluster {
 
   #noteOffset(offsetMs: number): void {
     this.#offsetMs = offsetMs;
-    if (Math.abs(offsetMs - this.#adjustedMs) <= OFFSET_IGNORED_MS) return;
-    this.#adjustedMs = Math.abs(offsetMs) <= OFFSET_IGNORED_MS ? 0 : Math.round(offsetMs);
+    if (isCorrected(offsetMs, this.#adjustedMs)) return;
+    this.#adjustedMs = correctionOf(offsetMs);
     this.#options.adjustClock(this.#adjustedMs);
   }
 

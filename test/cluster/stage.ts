@@ -24,6 +24,8 @@ export type ClusterNode = {
 };
 export type ClusterReport = { data: ClusterNode[]; shards_free: number; backlog: number };
 
+export type AttemptAt = { deliveryId: string; attempt: number; at: number };
+
 const MASTER_KEY = '11'.repeat(32);
 const WAIT_MS_MAX = 30_000;
 const LOOK_EVERY_MS = 25;
@@ -49,15 +51,16 @@ export class Stage {
   }
 
   /** One more node, which has joined; it has its share only `whenShared`. */
-  async addNode(settings: Settings = {}): Promise<Service> {
-    const node = new Service({
+  async addNode(settings: Settings = {}, variables: Record<string, string> = {}): Promise<Service> {
+    const all: Settings = {
       DATABASE_URL: this.server.urlOf(this.database),
       MASTER_KEY,
       NODE_NAME: `node-${++this.#named}`,
       REACHABILITY_CHECK: 'off',
       ...this.#settings,
       ...settings,
-    });
+    };
+    const node = new Service(all, variables);
     this.#scope.after(() => node.end());
     await node.start();
     if (this.key === '') this.key = await makeKey(node);
@@ -115,16 +118,25 @@ export class Stage {
     );
   }
 
-  /** When each recorded attempt at a destination began, in order; Unix ms. */
-  async attemptsAt({ id }: Destination): Promise<number[]> {
+  /** The recorded attempts at a destination in the order in which they began; Unix ms. */
+  async attemptsOf({ id }: Pick<Destination, 'id'>): Promise<AttemptAt[]> {
     const uuid = Buffer.from(idBytes(id)).toString('hex');
     const rows = await this.server.query(
-      `SELECT started_at::text AS at FROM attempts WHERE delivery_id IN (
+      `SELECT delivery_id::text, n, started_at::text AS at FROM attempts WHERE delivery_id IN (
          SELECT id FROM done_deliveries WHERE destination_id = '${uuid}'
          UNION ALL SELECT id FROM open_deliveries WHERE destination_id = '${uuid}') ORDER BY started_at`,
       this.database,
     );
-    return rows.map(({ at }) => Number(at));
+    return rows.map((row) => ({
+      deliveryId: formatId('dlv', uuidBytes(row['delivery_id'] as string)),
+      attempt: row['n'] as number,
+      at: Number(row['at']),
+    }));
+  }
+
+  /** When each of them began. */
+  async attemptsAt(destination: Pick<Destination, 'id'>): Promise<number[]> {
+    return (await this.attemptsOf(destination)).map(({ at }) => at);
   }
 
   /** The id that a node has in the cluster, by its name. */
@@ -282,5 +294,9 @@ async function makeKey(node: Service): Promise<string> {
 }
 
 function toNodeId(uuid: string): NodeId {
-  return formatId('nod', Buffer.from(uuid.replaceAll('-', ''), 'hex'));
+  return formatId('nod', uuidBytes(uuid));
+}
+
+function uuidBytes(uuid: string): Uint8Array {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
 }
