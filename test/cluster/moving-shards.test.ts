@@ -1,5 +1,5 @@
-// Shards move from node to node, as one leaves and as one joins, while destinations are paused, changed and deleted, and
-// while some pause themselves: no attempt begins, on any node, that what was answered or recorded before forbids.
+// Shards move from node to node, as one leaves and as one joins, while destinations are paused, changed and deleted,
+// and while some pause themselves: no attempt begins, on any node, that what was answered or recorded before forbids.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { delay, systemClock } from '../../src/runtime/clock.ts';

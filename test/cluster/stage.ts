@@ -166,6 +166,10 @@ export class Stage {
     }
   }
 
+  atEnd(cleanup: () => void): void {
+    this.#scope.after(async () => cleanup());
+  }
+
   receiver(respond?: Respond): Promise<Receiver> {
     return startReceiver(this.#scope, respond);
   }
@@ -217,6 +221,8 @@ export class Publisher {
   readonly #bodyOf: (n: number) => object;
   #next = 0;
   #isStopped = false;
+  /** The test is over: what is not answered by now never will be. */
+  #isOver = false;
   readonly #running: Promise<void>[];
 
   constructor(
@@ -228,6 +234,7 @@ export class Publisher {
     this.#types = types;
     this.#pauseMs = pauseMs;
     this.#bodyOf = bodyOf;
+    stage.atEnd(() => (this.#isOver = this.#isStopped = true));
     this.#running = Array.from({ length: connections }, () => this.#publish());
   }
 
@@ -249,7 +256,7 @@ export class Publisher {
       const n = this.#next++;
       const type = this.#types[n % this.#types.length]!;
       const event = { type, body: { n, ...this.#bodyOf(n) }, idempotency_key: `${type}-${n}` };
-      for (let turn = n; ; turn++) {
+      for (let turn = n; !this.#isOver; turn++) {
         const api = this.#apis[turn % this.#apis.length]!;
         // A node that is stopped half-way answers nothing at all: its sender gives up and asks another.
         const posting = api.send<Event>('POST', '/v1/events', event).catch(() => null);
