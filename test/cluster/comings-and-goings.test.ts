@@ -11,15 +11,13 @@ import type { Service } from '../e2e/service.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
-import { OnWire, assertDuplicates, assertRate } from './limits.ts';
+import { AFTERMATH_MS, OnWire, assertDuplicates, assertRate, removalsIn } from './limits.ts';
 import type { Span } from './limits.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const DURATION_MS = 120_000;
 const LEASE_MS = 4_000;
-/** Until everything is as it should be again: a lease and its takeover, on a machine with much else to do. */
-const AFTERMATH_MS = LEASE_MS + 6_000;
 const SETTLE_MS = 120_000;
 
 const FREE = names('free', 12);
@@ -56,7 +54,8 @@ test('nodes that come and go for two minutes lose nothing', async (t) => {
   await stage.whenShared();
   for (const node of stage.nodes) await stage.whenNothingIsSent(node);
 
-  const forced = [...chaos.forced, ...removalsIn(stage.nodes)];
+  const removals = removalsIn(stage.nodes, LEASE_MS);
+  const forced = [...chaos.forced, ...removals];
   const most = onWire.assertWithin(ONE_AT_A_TIME.map(pathOf), 1, forced);
   const excesses = [];
   for (const destination of paced) {
@@ -64,7 +63,7 @@ test('nodes that come and go for two minutes lose nothing', async (t) => {
     excesses.push(assertRate(await stage.attemptsAt(destination), limit).excess);
   }
   assertDuplicates(receiver, forced);
-  t.diagnostic(`faults: ${JSON.stringify(chaos.counts)}, ${removalsIn(stage.nodes).length} takeovers by force`);
+  t.diagnostic(`faults: ${JSON.stringify(chaos.counts)}, ${removals.length} takeovers by force`);
   t.diagnostic(`${JSON.stringify(result)}, ${publisher.refused} posts retried`);
   t.diagnostic(`of 1 allowed at once: ${most.calm}, around forced takeovers ${most.forced}`);
   t.diagnostic(`starts above the rate around forced takeovers: ${Math.max(...excesses).toFixed(2)}`);
@@ -103,7 +102,7 @@ class Chaos {
   async kill(node: Service): Promise<void> {
     const from = Date.now();
     await node.kill();
-    this.forced.push({ from, to: Date.now() + AFTERMATH_MS });
+    this.forced.push({ from, to: from + LEASE_MS + AFTERMATH_MS });
     await this.#pause(0, LEASE_MS + 2_000);
     await node.start();
   }
@@ -131,15 +130,6 @@ class Chaos {
   #pause(min: number, max: number): Promise<void> {
     return delay(systemClock, this.#random.between(min, max));
   }
-}
-
-/** What the nodes themselves say of it: on a machine that is too busy one may be given up without our doing. */
-function removalsIn(nodes: readonly Service[]): Span[] {
-  const said = nodes.flatMap((node) => node.logEntries()).filter(({ msg }) => String(msg).startsWith('nodes removed'));
-  return said.map(({ time }) => {
-    const at = Date.parse(time as string);
-    return { from: at - 2 * LEASE_MS, to: at + AFTERMATH_MS };
-  });
 }
 
 /** Returns those that have a rate. */

@@ -2,7 +2,7 @@
 // yet. It holds as soon as the owner wakes up, or is replaced.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Destination, ErrorBody } from '../e2e/api.ts';
+import type { Destination } from '../e2e/api.ts';
 import type { Receiver } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
 import { startPostgres } from '../store/postgres/server.ts';
@@ -73,8 +73,8 @@ async function changeAll(stage: Stage, { paused, deleted }: Subjects): Promise<v
   const api = stage.api(stage.nodes[0]!);
   const startedAt = performance.now();
   const answers = await Promise.all([
-    api.send<ErrorBody>('PATCH', `/v1/destinations/${paused.destination.id}`, { status: 'paused' }),
-    api.send<ErrorBody>('DELETE', `/v1/destinations/${deleted.destination.id}`),
+    api.send('PATCH', `/v1/destinations/${paused.destination.id}`, { status: 'paused' }),
+    api.send('DELETE', `/v1/destinations/${deleted.destination.id}`),
   ]);
   const tookMs = performance.now() - startedAt;
   for (const { status, body, headers } of answers) {

@@ -2,6 +2,7 @@
 // forced takeover more by what the old owner had on the wire and one burst, and no more.
 import assert from 'node:assert/strict';
 import type { Receiver, Received } from '../e2e/receiver.ts';
+import type { Service } from '../e2e/service.ts';
 
 /** Unix ms. */
 export type Span = { from: number; to: number };
@@ -79,6 +80,18 @@ export function assertDuplicates(receiver: Receiver, forced: readonly Span[]): v
     const isExplained = forced.some(({ from, to }) => from <= request.at && to >= earlier.at);
     assert.ok(isExplained, `${request.eventId} came twice, at ${earlier.at} and ${request.at}, with no takeover near`);
   }
+}
+
+/** After a takeover, or after the old owner woke up: until nothing of the old owner is on the wire or unsaid. */
+export const AFTERMATH_MS = 3_000;
+
+/** What the nodes themselves say of it: on a machine that is too busy one may be given up without our doing. */
+export function removalsIn(nodes: readonly Service[], leaseMs: number): Span[] {
+  const said = nodes.flatMap((node) => node.logEntries()).filter(({ msg }) => String(msg).startsWith('nodes removed'));
+  return said.map(({ time }) => {
+    const at = Date.parse(time as string);
+    return { from: at - 2 * leaseMs, to: at + AFTERMATH_MS };
+  });
 }
 
 function isWithin(spans: readonly Span[], at: number): boolean {
