@@ -90,7 +90,7 @@ export function removalsIn(nodes: readonly Service[], leaseMs: number): Span[] {
   const said = nodes.flatMap((node) => node.logEntries()).filter(({ msg }) => String(msg).startsWith('nodes removed'));
   return said.map(({ time }) => {
     const at = Date.parse(time as string);
-    return { from: at - 2 * leaseMs, to: at + AFTERMATH_MS };
+    return { from: at - leaseMs - 1_000, to: at + AFTERMATH_MS };
   });
 }
 

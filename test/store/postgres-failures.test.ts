@@ -37,6 +37,9 @@ const hastyClock: Clock = {
   afterTurn: (callback) => systemClock.afterTurn(callback),
 };
 
+/** What is given up after seconds is not: a restart takes long on a machine with much else to do. */
+const patientClock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() / HASTE };
+
 async function makeProxied(t: TestContext, clock: Clock = systemClock): Promise<{ scene: Scene; proxy: Proxy }> {
   const proxy = await startProxy(await databases.make(t));
   atEnd(t, () => proxy.close());
@@ -167,6 +170,38 @@ describe('what cannot be stored', () => {
   });
 });
 
+describe('a server that takes no writes', () => {
+  const isReadOnly = { code: 'unavailable', message: /is read-only .* primary/ };
+  /** For connections that are made from now on, as when a name leads elsewhere. */
+  const alter = (url: string, change: string) =>
+    server.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} ${change}`);
+
+  it('is none to open a store on, and the error says why', async (t) => {
+    const url = await databases.make(t);
+    await alter(url, 'SET default_transaction_read_only = on');
+    await assert.rejects(openPostgresStore(storeOptions(url)), isReadOnly);
+  });
+
+  it('fails methods in bounded time, reading ones too, until there is one that does', async (t) => {
+    const url = await databases.make(t);
+    const store = await openPostgresStore(storeOptions(url, { clock: hastyClock }));
+    atEnd(t, () => store.close());
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    const { id } = await scene.acceptOne(destination);
+    const event = await scene.event([destination]);
+    await alter(url, 'SET default_transaction_read_only = on');
+    await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname <> current_database()');
+    await assert.rejects(scene.store.acceptEvents([event]), isReadOnly);
+    await assert.rejects(scene.record(result(id, 0, succeed())), isReadOnly);
+    await assert.rejects(scene.read(id), isReadOnly, 'what a standby has may be old');
+    await alter(url, 'RESET default_transaction_read_only');
+    assert.equal((await scene.store.acceptEvents([event]))[0]!.result, 'accepted');
+    assert.deepEqual((await scene.record(result(id, 0, succeed()))).outcomes, [{ result: 'recorded' }]);
+    assert.equal((await scene.read(id))!.status, 'succeeded');
+  });
+});
+
 describe('a server that goes away', () => {
   it('is reached again after it ended all connections', async (t) => {
     const scene = new Scene(await databases.open(t));
@@ -202,7 +237,7 @@ describe('a server that goes away', () => {
   });
 
   it('is no surprise in the middle of work: what was waiting is done when it is back', async (t) => {
-    const scene = new Scene(await databases.open(t));
+    const scene = new Scene(await databases.open(t, { clock: patientClock }));
     const destination = await scene.createDestination();
     const event = await scene.event([destination]);
     const restarting = server.restart();
