@@ -13,6 +13,7 @@ import type { Attempter } from './attempt/attempter.ts';
 import { createGuard } from './attempt/guard.ts';
 import type { Guard } from './attempt/guard.ts';
 import { createResolver } from './attempt/resolver.ts';
+import { correctionOf, measureOffset } from './cluster/clock-offset.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import { createSharedStoreNode } from './cluster/shared-store.ts';
 import { createSoleNode } from './cluster/sole-node.ts';
@@ -137,6 +138,8 @@ async function createBase(options: { settings: Settings; log: Log; store: Store 
   const metrics = createMetrics();
   const environments = await store.readEnvironments();
   const clock = createAdjustableClock(systemClock);
+  // Before the first id is made: ids never go back, and one from the future would hold all others there with it.
+  if (store.cluster !== undefined) clock.adjust(correctionOf(await measureOffset(store.cluster, systemClock)));
   return {
     settings,
     log,

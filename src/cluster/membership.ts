@@ -6,6 +6,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { Loop, StepResult } from '../runtime/loop.ts';
 import type { ClusterStore, ClusterView, NewNode, RenewedLease } from '../store/store.ts';
+import { offsetOf } from './clock-offset.ts';
 import type { Lease, Moment } from './lease.ts';
 import { ALL_SHARDS } from './owned-shards.ts';
 import type { OwnedShards } from './owned-shards.ts';
@@ -37,7 +38,7 @@ export type MembershipOptions = {
   shards: OwnedShards;
   acknowledge: (environments: readonly number[]) => Promise<void>;
   onRenewed: (renewed: { wasHeld: boolean; offsetMs: number; view: ClusterView }) => void;
-  onRenewalFailed: () => void;
+  onRenewalFailed: (error: unknown) => void;
   /** This node was given up by the others. */
   onLost: () => void;
   onRemoved: (nodes: NodeId[]) => void;
@@ -116,7 +117,7 @@ export class Membership {
     try {
       renewed = await store.renewLease(id);
     } catch (error) {
-      onRenewalFailed();
+      onRenewalFailed(error);
       throw error;
     }
     if (renewed === null) return null;
@@ -125,8 +126,7 @@ export class Membership {
     const renewedAt = clock.monotonic();
     if (renewedAt - this.#renewedAt > this.#intervalMs + GAP_MAX_MS) this.#renewingSince = renewedAt;
     this.#renewedAt = renewedAt;
-    const tookMs = renewedAt - sentAt.monotonic;
-    onRenewed({ wasHeld, offsetMs: renewed.now - (sentAt.now + tookMs / 2), view: renewed });
+    onRenewed({ wasHeld, offsetMs: offsetOf(renewed.now, sentAt, renewedAt), view: renewed });
     return renewed;
   }
 

@@ -5,9 +5,11 @@ import { isForced } from '../model/delivery.ts';
 import type { DestinationId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { StoreError } from '../store/store.ts';
 import type { ClusterStore, ClusterView } from '../store/store.ts';
 import { createAnnouncer } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
+import { correctionOf, isCorrected } from './clock-offset.ts';
 import { createChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import type { Cluster, ClusterState, NodeIdentity } from './cluster.ts';
@@ -18,8 +20,6 @@ import { OwnedShards } from './owned-shards.ts';
 import { decodeWakeUp } from './wake-up.ts';
 import type { Work } from './work.ts';
 
-/** Clocks that differ by less matter nowhere. */
-const OFFSET_IGNORED_MS = 1_000;
 const OFFSET_MAX_MS = 60_000;
 /** At a stop, beyond the time that what is on the wire is given. */
 const LEAVE_EXTRA_MS = 5_000;
@@ -57,7 +57,8 @@ class SharedStoreNode implements Cluster {
   readonly #announcer: Announcer;
   readonly #changes: Changes;
   readonly #membership: Membership;
-  #isAway = false;
+  /** Why the lease cannot be renewed. */
+  #trouble: string | null = null;
   #offsetMs = 0;
   #adjustedMs = 0;
 
@@ -125,10 +126,12 @@ class SharedStoreNode implements Cluster {
 
   troubles(): string[] {
     const troubles = [];
-    if (this.#isAway) troubles.push('the database cannot be reached');
+    if (this.#trouble !== null) troubles.push(this.#trouble);
     if (!this.#lease.isHeld()) troubles.push('the lease of this node has run out');
     if (Math.abs(this.#offsetMs) > OFFSET_MAX_MS) {
-      troubles.push(`the clock of this machine is ${Math.round(this.#offsetMs / 1_000)} s behind the database's`);
+      const seconds = Math.round(this.#offsetMs / 1_000);
+      const wrong = seconds > 0 ? `${seconds} s behind` : `${-seconds} s ahead of`;
+      troubles.push(`the clock of this machine is ${wrong} the database's`);
     }
     return troubles;
   }
@@ -158,12 +161,12 @@ class SharedStoreNode implements Cluster {
         shards: this.#shards,
         acknowledge: (environments) => this.#changes.acknowledge(environments),
         onRenewed: ({ wasHeld, offsetMs }) => {
-          this.#isAway = false;
+          this.#trouble = null;
           this.#noteOffset(offsetMs);
           if (!wasHeld) work.resume();
         },
-        onRenewalFailed: () => {
-          this.#isAway = true;
+        onRenewalFailed: (error) => {
+          this.#trouble = error instanceof StoreError ? error.message : 'the lease of this node cannot be renewed';
           events.onRenewalFailed();
         },
         onLost: events.onLeaseLost,
@@ -180,8 +183,8 @@ class SharedStoreNode implements Cluster {
 
   #noteOffset(offsetMs: number): void {
     this.#offsetMs = offsetMs;
-    if (Math.abs(offsetMs - this.#adjustedMs) <= OFFSET_IGNORED_MS) return;
-    this.#adjustedMs = Math.abs(offsetMs) <= OFFSET_IGNORED_MS ? 0 : Math.round(offsetMs);
+    if (isCorrected(offsetMs, this.#adjustedMs)) return;
+    this.#adjustedMs = correctionOf(offsetMs);
     this.#options.adjustClock(this.#adjustedMs);
   }
 

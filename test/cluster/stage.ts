@@ -24,6 +24,8 @@ export type ClusterNode = {
 };
 export type ClusterReport = { data: ClusterNode[]; shards_free: number; backlog: number };
 
+export type AttemptAt = { deliveryId: string; attempt: number; at: number };
+
 const MASTER_KEY = '11'.repeat(32);
 const WAIT_MS_MAX = 30_000;
 const LOOK_EVERY_MS = 25;
@@ -49,15 +51,16 @@ export class Stage {
   }
 
   /** One more node, which has joined; it has its share only `whenShared`. */
-  async addNode(settings: Settings = {}): Promise<Service> {
-    const node = new Service({
+  async addNode(settings: Settings = {}, variables: Record<string, string> = {}): Promise<Service> {
+    const all: Settings = {
       DATABASE_URL: this.server.urlOf(this.database),
       MASTER_KEY,
       NODE_NAME: `node-${++this.#named}`,
       REACHABILITY_CHECK: 'off',
       ...this.#settings,
       ...settings,
-    });
+    };
+    const node = new Service(all, variables);
     this.#scope.after(() => node.end());
     await node.start();
     if (this.key === '') this.key = await makeKey(node);
@@ -115,16 +118,25 @@ export class Stage {
     );
   }
 
-  /** When each recorded attempt at a destination began, in order; Unix ms. */
-  async attemptsAt({ id }: Destination): Promise<number[]> {
+  /** The recorded attempts at a destination in the order in which they began; Unix ms. */
+  async attemptsOf({ id }: Pick<Destination, 'id'>): Promise<AttemptAt[]> {
     const uuid = Buffer.from(idBytes(id)).toString('hex');
     const rows = await this.server.query(
-      `SELECT started_at::text AS at FROM attempts WHERE delivery_id IN (
+      `SELECT delivery_id::text, n, started_at::text AS at FROM attempts WHERE delivery_id IN (
          SELECT id FROM done_deliveries WHERE destination_id = '${uuid}'
          UNION ALL SELECT id FROM open_deliveries WHERE destination_id = '${uuid}') ORDER BY started_at`,
       this.database,
     );
-    return rows.map(({ at }) => Number(at));
+    return rows.map((row) => ({
+      deliveryId: formatId('dlv', uuidBytes(row['delivery_id'] as string)),
+      attempt: row['n'] as number,
+      at: Number(row['at']),
+    }));
+  }
+
+  /** When each of them began. */
+  async attemptsAt(destination: Pick<Destination, 'id'>): Promise<number[]> {
+    return (await this.attemptsOf(destination)).map(({ at }) => at);
   }
 
   /** The id that a node has in the cluster, by its name. */
@@ -152,6 +164,10 @@ export class Stage {
       }
       await this.api(node).expect(204, 'DELETE', `/v1/destinations/${destination.id}`);
     }
+  }
+
+  atEnd(cleanup: () => void): void {
+    this.#scope.after(async () => cleanup());
   }
 
   receiver(respond?: Respond): Promise<Receiver> {
@@ -191,20 +207,34 @@ export async function eventually<Value>(
   }
 }
 
-/** Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end. */
+/**
+ * Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end.
+ * `pauseMs`: of each connection between two events. `bodyOf`: what an event says beside its number.
+ */
 export class Publisher {
   /** The id of each event that was answered, by its number. */
   readonly promised = new Map<number, string>();
   refused = 0;
   readonly #apis: Api[];
   readonly #types: readonly string[];
+  readonly #pauseMs: number;
+  readonly #bodyOf: (n: number) => object;
   #next = 0;
   #isStopped = false;
+  /** The test is over: what is not answered by now never will be. */
+  #isOver = false;
   readonly #running: Promise<void>[];
 
-  constructor(stage: Stage, types: readonly string[], { nodes = stage.nodes, connections = 8 } = {}) {
+  constructor(
+    stage: Stage,
+    types: readonly string[],
+    { nodes = stage.nodes, connections = 8, pauseMs = 0, bodyOf = (_n: number): object => ({}) } = {},
+  ) {
     this.#apis = nodes.map((node) => stage.api(node));
     this.#types = types;
+    this.#pauseMs = pauseMs;
+    this.#bodyOf = bodyOf;
+    stage.atEnd(() => (this.#isOver = this.#isStopped = true));
     this.#running = Array.from({ length: connections }, () => this.#publish());
   }
 
@@ -225,8 +255,8 @@ export class Publisher {
     while (!this.#isStopped) {
       const n = this.#next++;
       const type = this.#types[n % this.#types.length]!;
-      const event = { type, body: { n }, idempotency_key: `${type}-${n}` };
-      for (let turn = n; ; turn++) {
+      const event = { type, body: { n, ...this.#bodyOf(n) }, idempotency_key: `${type}-${n}` };
+      for (let turn = n; !this.#isOver; turn++) {
         const api = this.#apis[turn % this.#apis.length]!;
         // A node that is stopped half-way answers nothing at all: its sender gives up and asks another.
         const posting = api.send<Event>('POST', '/v1/events', event).catch(() => null);
@@ -242,22 +272,23 @@ export class Publisher {
         }
         await delay(systemClock, 20);
       }
+      if (this.#pauseMs > 0) await delay(systemClock, this.#pauseMs);
     }
   }
 }
 
 export type Tally = { promised: number; lost: number; duplicates: number };
 
-/** Waits until everything promised has arrived; what is more than that is a duplicate. */
+/** Waits until everything promised has been taken with a 200; what was taken again is a duplicate. */
 export async function tally(receiver: Receiver, promised: readonly string[], withinMs = WAIT_MS_MAX): Promise<Tally> {
   const wanted = new Set(promised);
-  const seen = (): Set<string> => new Set(receiver.requests.map(({ eventId }) => eventId));
+  const taken = (): string[] => receiver.requests.filter(({ status }) => status === 200).map(({ eventId }) => eventId);
   await eventually(
-    async () => wanted.difference(seen()).size,
+    async () => wanted.difference(new Set(taken())).size,
     (missing) => missing === 0,
     withinMs,
   );
-  const copies = receiver.requests.filter(({ eventId }) => wanted.has(eventId)).length;
+  const copies = taken().filter((id) => wanted.has(id)).length;
   return { promised: wanted.size, lost: 0, duplicates: copies - wanted.size };
 }
 
@@ -270,5 +301,9 @@ async function makeKey(node: Service): Promise<string> {
 }
 
 function toNodeId(uuid: string): NodeId {
-  return formatId('nod', Buffer.from(uuid.replaceAll('-', ''), 'hex'));
+  return formatId('nod', uuidBytes(uuid));
+}
+
+function uuidBytes(uuid: string): Uint8Array {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
 }

@@ -1,17 +1,13 @@
 // A disk that is nearly full, or full: nothing new is accepted, what is under way is recorded, and once there is room
 // the service goes on by itself.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Api } from './api.ts';
 import type { Answer, ErrorBody } from './api.ts';
 import { hold, startReceiver } from './receiver.ts';
 import { Service, startService } from './service.ts';
-import type { Scope } from './service.ts';
+import { mountDisk } from './small-disk.ts';
 
 const MB = 1_024 * 1_024;
 const TIMEOUT = { timeout: 90_000 };
@@ -37,7 +33,7 @@ test('below the reserve, accepts are refused with 503', TIMEOUT, async (t) => {
 });
 
 test('a disk that fills up, and has room again', TIMEOUT, async (t) => {
-  const disk = mountDisk(t);
+  const disk = mountDisk(t, 64);
   if (typeof disk === 'string') return t.skip(disk);
   const service = new Service({ DISK_RESERVE: '8MB' });
   service.dataDir = join(disk.path, 'data');
@@ -119,46 +115,4 @@ async function accepted(api: Api): Promise<void> {
 function assertUnavailable({ status, headers, body }: Answer<ErrorBody>): void {
   assert.deepEqual([status, body.error.code], [503, 'unavailable']);
   assert.match(headers.get('retry-after') ?? '', /^\d+$/);
-}
-
-/** A small disk of its own, gone at the scope's end; or the reason why there is none. */
-function mountDisk(scope: Scope) {
-  if (process.getuid?.() !== 0) return 'only root can mount a disk';
-  const path = mkdtempSync(join(tmpdir(), 'postrider-disk-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', path], { stdio: 'pipe' });
-  } catch (error) {
-    rmSync(path, { recursive: true });
-    return `no disk can be mounted here: ${(error as Error).message}`;
-  }
-  const unmount = (): void => {
-    execFileSync('umount', ['-l', path], { stdio: 'pipe' });
-    rmSync(path, { recursive: true });
-  };
-  process.once('exit', unmount);
-  let first: () => Promise<void> = () => Promise.resolve();
-  scope.after(async () => {
-    await first();
-    process.off('exit', unmount);
-    unmount();
-  });
-  const filler = join(path, 'filler');
-  return {
-    path,
-    endFirst: (end: () => Promise<void>) => void (first = end),
-    /** Leaves this much; 0: not a byte. */
-    async fillTo(bytes: number): Promise<void> {
-      const file = await open(filler, 'w');
-      const { bavail, bsize } = statfsSync(path);
-      const chunk = Buffer.alloc(bsize);
-      try {
-        for (let left = bavail * bsize; left > bytes || bytes === 0; left -= bsize) await file.write(chunk);
-      } catch (error) {
-        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
-      } finally {
-        await file.close();
-      }
-    },
-    makeRoom: () => rm(filler),
-  };
 }

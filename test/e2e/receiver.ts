@@ -22,6 +22,8 @@ export class Received {
   readonly closed: Promise<unknown>;
   /** Unix ms at which it was answered. */
   answeredAt: number | null = null;
+  /** What it was answered with. */
+  status: number | null = null;
   readonly #response: ServerResponse;
 
   constructor(request: IncomingMessage, response: ServerResponse, body: Buffer) {
@@ -58,6 +60,7 @@ export class Received {
 
   answer(status: number, { headers = {}, body = '' }: { headers?: OutgoingHttpHeaders; body?: string | Buffer } = {}) {
     this.answeredAt = Date.now();
+    this.status = status;
     this.#response.writeHead(status, headers).end(body);
   }
 }

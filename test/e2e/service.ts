@@ -48,12 +48,15 @@ export class Service {
   /** Everything that all its processes wrote, standard output and error. */
   output = '';
   readonly #settings: Settings;
+  readonly #variables: Record<string, string>;
   #child: ChildProcess | null = null;
   #exit: Promise<Exit> | null = null;
   readonly #spoken = new EventEmitter().setMaxListeners(0);
 
-  constructor(settings: Settings = {}) {
+  /** `variables`: of its environment, beside its settings. */
+  constructor(settings: Settings = {}, variables: Record<string, string> = {}) {
     this.#settings = settings;
+    this.#variables = variables;
   }
 
   /** Resolves when it listens. */
@@ -104,7 +107,7 @@ export class Service {
       TEST_SUBNETS: LOOPBACK,
       ...this.#settings,
     };
-    return environmentOf(settings);
+    return { ...environmentOf(settings), ...this.#variables };
   }
 
   /** One line of JSON per log entry, of all its processes so far. */

@@ -37,6 +37,9 @@ const hastyClock: Clock = {
   afterTurn: (callback) => systemClock.afterTurn(callback),
 };
 
+/** What is given up after seconds is not: a restart takes long on a machine with much else to do. */
+const patientClock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() / HASTE };
+
 async function makeProxied(t: TestContext, clock: Clock = systemClock): Promise<{ scene: Scene; proxy: Proxy }> {
   const proxy = await startProxy(await databases.make(t));
   atEnd(t, () => proxy.close());
@@ -66,6 +69,7 @@ describe('a connection that is lost at COMMIT, and nobody to ask for long', () =
 
 describe('a transaction', () => {
   const SELECT_ONE = statement<{ one: number }>('test_one', 'SELECT 1 AS one');
+  const SELECT_XID = statement<{ xid: string }>('test_xid', 'SELECT pg_current_xact_id()::text AS xid');
   const FAIL = statement<never>('test_fail', 'SELECT 1 / $1::int4');
 
   const open = (url: string) => {
@@ -84,6 +88,14 @@ describe('a transaction', () => {
     });
     await assert.rejects(failing, { code: '22012' });
     assert.equal(await write(async (tx) => (await tx.run(SELECT_ONE))[0]!.one), 1, 'the connection goes on');
+  });
+
+  it('that the server has never heard of did not happen: a standby was promoted before it got there', async (t) => {
+    const { pool, write, resolve } = open(await databases.make(t));
+    atEnd(t, () => pool.end());
+    const xid = await write(async (tx) => (await tx.run(SELECT_XID))[0]!.xid);
+    assert.equal(await resolve(xid), 'committed');
+    assert.equal(await resolve(String(BigInt(xid) + 1_000_000n)), 'aborted');
   });
 
   it('is tried again when another one was in the way', async (t) => {
@@ -133,6 +145,38 @@ describe('what cannot be stored', () => {
   });
 });
 
+describe('a server that takes no writes', () => {
+  const isReadOnly = { code: 'unavailable', message: /is read-only .* primary/ };
+  /** For connections that are made from now on, as when a name leads elsewhere. */
+  const alter = (url: string, change: string) =>
+    server.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} ${change}`);
+
+  it('is none to open a store on, and the error says why', async (t) => {
+    const url = await databases.make(t);
+    await alter(url, 'SET default_transaction_read_only = on');
+    await assert.rejects(openPostgresStore(storeOptions(url)), isReadOnly);
+  });
+
+  it('fails methods in bounded time, reading ones too, until there is one that does', async (t) => {
+    const url = await databases.make(t);
+    const store = await openPostgresStore(storeOptions(url, { clock: hastyClock }));
+    atEnd(t, () => store.close());
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    const { id } = await scene.acceptOne(destination);
+    const event = await scene.event([destination]);
+    await alter(url, 'SET default_transaction_read_only = on');
+    await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname <> current_database()');
+    await assert.rejects(scene.store.acceptEvents([event]), isReadOnly);
+    await assert.rejects(scene.record(result(id, 0, succeed())), isReadOnly);
+    await assert.rejects(scene.read(id), isReadOnly, 'what a standby has may be old');
+    await alter(url, 'RESET default_transaction_read_only');
+    assert.equal((await scene.store.acceptEvents([event]))[0]!.result, 'accepted');
+    assert.deepEqual((await scene.record(result(id, 0, succeed()))).outcomes, [{ result: 'recorded' }]);
+    assert.equal((await scene.read(id))!.status, 'succeeded');
+  });
+});
+
 describe('a server that goes away', () => {
   it('is reached again after it ended all connections', async (t) => {
     const scene = new Scene(await databases.open(t));
@@ -168,7 +212,7 @@ describe('a server that goes away', () => {
   });
 
   it('is no surprise in the middle of work: what was waiting is done when it is back', async (t) => {
-    const scene = new Scene(await databases.open(t));
+    const scene = new Scene(await databases.open(t, { clock: patientClock }));
     const destination = await scene.createDestination();
     const event = await scene.event([destination]);
     const restarting = server.restart();

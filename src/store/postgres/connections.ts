@@ -2,6 +2,7 @@
 // Every connection pipelines: statements are sent without waiting for the answers to those before them.
 import { Pool } from 'pg';
 import type { PoolClient, PoolConfig } from 'pg';
+import { ReadOnlyServer, isReadOnly } from './errors.ts';
 import { rowTypes } from './values.ts';
 
 export type ConnectionOptions = {
@@ -28,7 +29,9 @@ const KEEP_ALIVE_DELAY_MS = 10_000;
 export function openPool(options: ConnectionOptions, max: number): Pool {
   const { url, settings, answerTimeoutMs, onError } = options;
   const config = connectionConfig(url, answerTimeoutMs);
-  const pool = new Pool({ ...config, max, idleTimeoutMillis: 0, allowExitOnIdle: false });
+  const verify = (client: PoolClient, done: (error?: Error) => void): void =>
+    void assertWritable(client).then(() => done(), done);
+  const pool = new Pool({ ...config, max, idleTimeoutMillis: 0, allowExitOnIdle: false, verify });
   // An idle connection that breaks is dropped by the pool; the next one who asks gets a new one.
   pool.on('error', onError);
   pool.on('connect', (client) => {
@@ -57,7 +60,14 @@ export function connectionConfig(url: string, answerTimeoutMs: number = ANSWER_T
   };
 }
 
-/** A connection of the pool for `work` alone. One that broke does not go back. */
+// A name that leads to the primary may lead to a standby for a while, in a failover. Reading there would show the past,
+// and the connection would stay there when the name has moved on: none is kept to a server that takes no writes.
+async function assertWritable(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
+  if (rows[0]!.transaction_read_only === 'on') throw new ReadOnlyServer('the server takes no writes');
+}
+
+/** A connection of the pool for `work` alone. One that broke does not go back, nor one to a read-only server. */
 export async function withConnection<Result>(
   pool: Pool,
   work: (client: PoolClient, discard: (error: Error) => void) => Promise<Result>,
@@ -71,6 +81,9 @@ export async function withConnection<Result>(
   client.on('error', discard);
   try {
     return await work(client, discard);
+  } catch (error) {
+    if (isReadOnly(error)) discard(error as Error);
+    throw error;
   } finally {
     client.off('error', discard);
     client.release(broken);

@@ -34,18 +34,35 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }
 
-// 57P01-57P03: the server stops, has crashed, is starting. 25006: a standby, until the connection finds the primary.
-const AWAY = /^(08|57P0[1-5]|25006|53300|53400)/;
+/** A new connection found a server that takes no writes. */
+export class ReadOnlyServer extends Error {}
+
+/**
+ * The server takes no writes: a standby, or a primary that was told so. Another connection may find the primary, this
+ * one never will.
+ */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof ReadOnlyServer || sqlState(error) === '25006';
+}
+
+// 57P01-57P03: the server stops, has crashed, is starting.
+const AWAY = /^(08|57P0[1-5]|53300|53400)/;
 const SEVERE = new Set(['FATAL', 'PANIC']);
+
+/** The server has said no, and stands: whatever the statement was, it has not been done. */
+export function isRefusal(error: unknown): boolean {
+  return sqlState(error) !== null && !SEVERE.has((error as { severity?: string }).severity ?? '');
+}
 
 /**
  * The connection is gone, or was never there. What was sent on it may or may not have been done; nothing more will be.
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof StoreError) return false;
+  if (isReadOnly(error)) return true;
   const state = sqlState(error);
   if (state === null) return !(error instanceof TypeError || error instanceof RangeError || isOurs(error));
-  return AWAY.test(state) || SEVERE.has((error as { severity?: string }).severity ?? '');
+  return AWAY.test(state) || !isRefusal(error);
 }
 
 // pg rejects with bare Errors when a connection ends, Node with errors of the network that have a code. Errors that
@@ -74,7 +91,7 @@ const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
     'the database refuses us: check user, password, database name and rights in DATABASE_URL',
   ],
   [
-    /^(53|55P03|57014|57P|58|25006|25P0[23]|08|40|XX000)/,
+    /^(53|55P03|57014|57P|58|25P0[23]|08|40|XX000)/,
     'unavailable',
     'the database cannot be used just now; the log has the cause',
   ],
@@ -83,10 +100,20 @@ const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
 /** What the caller of a store method gets. Errors that are not the database's pass unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof StoreError) return error;
+  if (isReadOnly(error)) return readOnly(error);
   const state = sqlState(error);
   if (state === null) return isConnectionLoss(error) ? unavailable(error) : error;
   const found = CODES.find(([pattern]) => pattern.test(state));
   return found === undefined ? error : new StoreError(found[1], found[2], { cause: error });
+}
+
+function readOnly(cause: unknown): StoreError {
+  return new StoreError(
+    'unavailable',
+    'the database is read-only (a standby, or default_transaction_read_only is on): let DATABASE_URL lead to the ' +
+      'primary, or make this one writable; the service goes on by itself then',
+    { cause },
+  );
 }
 
 export function unavailable(cause: unknown): StoreError {

@@ -10,7 +10,7 @@ import { loadBacklog } from './backlog.ts';
 import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { refuseUnfinishedCopy } from './copy-progress.ts';
-import { isConnectionLoss, toStoreError } from './errors.ts';
+import { isConnectionLoss, isReadOnly, toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
@@ -165,7 +165,8 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
 
 function openingError(error: unknown): unknown {
   const mapped = toStoreError(error);
-  if (!isConnectionLoss(error) || !(mapped instanceof StoreError) || mapped.code !== 'unavailable') return mapped;
+  if (!isConnectionLoss(error) || isReadOnly(error) || !(mapped instanceof StoreError) || mapped.code !== 'unavailable')
+    return mapped;
   const reason = error instanceof Error ? error.message : String(error);
   return new StoreError('unavailable', `the database of DATABASE_URL cannot be reached: ${reason}`, { cause: error });
 }

