@@ -62,6 +62,10 @@ async function makeSubjects(stage: Stage): Promise<Subjects> {
     const destination = await stage.destinationOf(owner, receiver, type);
     const publisher = new Publisher(stage, [type], { nodes: [asked], connections: 2, pauseMs: 20 });
     await publisher.promisedCount(10);
+    await eventually(
+      () => stage.attemptsAt(destination),
+      ({ length }) => length > 0,
+    );
     return { destination, receiver, publisher, type };
   };
   const [paused, deleted, untouched] = await Promise.all([make('paused'), make('deleted'), make('untouched')]);
