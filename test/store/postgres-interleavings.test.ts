@@ -2,9 +2,9 @@
 // statement at a time goes out, of the one or of the other. Every state that a commit leaves is legal, each step from
 // one to the next is one of the state machine's, and what either writer was answered agrees with what there was.
 //
-// By default every two that touch the same things meet in schedules drawn by chance; two of a kind, and every second two
-// of the others, in all schedules with at most one preemption (schedules.ts) from one of the states their delivery may be
-// in. Everything with everything from every state, with at most two preemptions, or with other chances:
+// By default every two that touch the same things meet in schedules drawn by chance; two of a kind, and every second
+// two of the others, in all schedules with at most one preemption (schedules.ts) from one of the states their delivery
+// may be in. Everything with everything from every state, with at most two preemptions, or with other chances:
 //
 //   INTERLEAVINGS=all                                      npm test -- test/store/postgres-interleavings.test.ts
 //   INTERLEAVINGS_PREEMPTIONS=2                            (the same)
