@@ -63,8 +63,8 @@ async function findBinaries(): Promise<Binaries> {
 }
 
 /**
- * `settings`: more of `name=value`. `under`: where its data lie. `initdb`: more of its options. Where a Citus cluster is
- * given, that one instead.
+ * `settings`: more of `name=value`. `under`: where its data lie. `initdb`: more of its options. Where a Citus cluster
+ * is given, that one instead.
  */
 export async function startPostgres(
   settings: readonly string[] = [],
