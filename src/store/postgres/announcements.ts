@@ -15,14 +15,14 @@ export type Announcements = Pick<ClusterStore, 'announce' | 'listen'> & { close:
 type Listener = Parameters<ClusterStore['listen']>[0];
 
 export function createAnnouncements(options: ConnectionOptions & { clock: Clock }): Announcements {
-  const { url, settings, onError, clock } = options;
+  const { settings, onError, clock, ...address } = options;
   let client: Client | null = null;
   let connecting: Promise<void> | null = null;
   let timer: Timer | null = null;
   let isClosed = false;
 
   const connect = async (listener: Listener): Promise<void> => {
-    const fresh = new Client(connectionConfig(url));
+    const fresh = new Client(connectionConfig(address));
     const drop = (error?: Error): void => {
       if (client === fresh) client = null;
       fresh.removeAllListeners('notification');

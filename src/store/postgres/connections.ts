@@ -2,11 +2,10 @@
 // Every connection pipelines: statements are sent without waiting for the answers to those before them.
 import { Pool } from 'pg';
 import type { PoolClient, PoolConfig } from 'pg';
+import type { DatabaseAddress } from './database-address.ts';
 import { rowTypes } from './values.ts';
 
-export type ConnectionOptions = {
-  /** `postgres://…`; its TLS parameters hold (sslmode, sslrootcert, …), and so does its application_name. */
-  url: string;
+export type ConnectionOptions = DatabaseAddress & {
   /** Set on every connection: `SET name = value`. */
   settings: readonly string[];
   onError: (error: Error) => void;
@@ -23,8 +22,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 12_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
-export function openPool({ url, settings, onError }: ConnectionOptions, max: number): Pool {
-  const pool = new Pool({ ...connectionConfig(url), max, idleTimeoutMillis: 0, allowExitOnIdle: false });
+export function openPool({ settings, onError, ...address }: ConnectionOptions, max: number): Pool {
+  const pool = new Pool({ ...connectionConfig(address), max, idleTimeoutMillis: 0, allowExitOnIdle: false });
   // An idle connection that breaks is dropped by the pool; the next one who asks gets a new one.
   pool.on('error', onError);
   pool.on('connect', (client) => {
@@ -37,9 +36,10 @@ export function openPool({ url, settings, onError }: ConnectionOptions, max: num
   return pool;
 }
 
-export function connectionConfig(url: string): PoolConfig {
+export function connectionConfig({ url, ...tls }: DatabaseAddress): PoolConfig {
   return {
     connectionString: url,
+    ...tls,
     fallback_application_name: 'postrider',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,

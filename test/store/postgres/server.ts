@@ -26,7 +26,8 @@ export type PostgresServer = {
 };
 
 const NOBODY = 65_534;
-const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+/** Who it runs as: whose its files must be. */
+export const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 const run = promisify(execFile);
 
 // Small, and quiet: a test's database is made and dropped again in a moment.
