@@ -9,7 +9,7 @@ import { createAnnouncements } from './announcements.ts';
 import { loadBacklog } from './backlog.ts';
 import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
-import { refuseUnfinishedCopy } from './copy-progress.ts';
+import { readProgressOn, refuseUnfinished } from './copy-progress.ts';
 import { readDatabaseAddress } from './database-address.ts';
 import { toOpeningError, toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
@@ -124,7 +124,7 @@ async function prepare(
       throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
     }
     const layout = await migrate(client, { portable, sealer: createSealer(masterKey, random) });
-    if (!mayBeUnfinished) await refuseUnfinishedCopy(client);
+    if (!mayBeUnfinished) refuseUnfinished(await readProgressOn(client));
     return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
   });
 }
