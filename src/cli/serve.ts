@@ -16,7 +16,7 @@ import { StoreError } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
-import { createKey } from './keys.ts';
+import { mintKey } from './keys.ts';
 import { groupMembership, runProcessGroup } from './process-group.ts';
 import type { Order } from './process-group.ts';
 import { welcome } from './welcome.ts';
@@ -129,17 +129,18 @@ async function makeFirstKeys(store: Store): Promise<NewKey[]> {
   const environments = await store.readEnvironments();
   if (environments.some(({ authVersion }) => authVersion > 0)) return [];
   const modes: Mode[] = process.stdout.isTTY ? ['test', 'live'] : ['test'];
-  const keys: NewKey[] = [];
+  const minted = modes.map((mode) =>
+    mintKey(environments, { mode, name: 'first', scopes: DEFAULT_SCOPES, expiresAt: null }),
+  );
   try {
-    for (const mode of modes) {
-      const { secret } = await createKey(store, { mode, name: 'first', scopes: DEFAULT_SCOPES, expiresAt: null });
-      keys.push({ mode, key: secret });
-    }
+    // Of nodes that start together one makes them.
+    if (!(await store.createFirstApiKeys(minted.map(({ key }) => key)))) return [];
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== 'disk_full') throw error;
     process.stderr.write(`postrider: no first key was made: ${error.message}. Then: postrider keys create\n`);
+    return [];
   }
-  return keys;
+  return minted.map(({ key, secret }) => ({ mode: key.mode, key: secret }));
 }
 
 function announce({ url, keys }: Started, { settings, isJson }: { settings: Settings; isJson: boolean }): string {

@@ -52,6 +52,8 @@ export interface ConfigurationStore {
   readApiKeys(): Promise<ApiKey[]>;
   listApiKeys(request: { environments: number[] } & PageRequest<ApiKeyId>): Promise<Page<ApiKey, ApiKeyId>>;
   createApiKey(key: ApiKey): Promise<void>;
+  /** On a store that never had a key. False: it has had one, or another process was faster; nothing is made. */
+  createFirstApiKeys(keys: ApiKey[]): Promise<boolean>;
   /** False: there is none of that id in these environments. */
   revokeApiKey(request: { environments: number[]; id: ApiKeyId }): Promise<boolean>;
   touchApiKeys(uses: { id: ApiKeyId; lastUsedAt: number }[]): Promise<void>;

@@ -10,7 +10,7 @@ import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-sto
 import { TURN_LOCK } from '../../src/store/postgres/turns.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { NewNode } from '../../src/store/store.ts';
-import { environmentOf, runCommand } from '../e2e/service.ts';
+import { Service, environmentOf, runCommand } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { startPostgres } from './postgres/server.ts';
@@ -80,6 +80,38 @@ async function whenSomebodyWaits(url: string): Promise<void> {
     await delay(systemClock, LOOK_EVERY_MS);
   }
 }
+
+describe('the first keys', { timeout: 120_000 }, () => {
+  it('are made by one of those who start together', async (t) => {
+    const url = await databases.make(t);
+    const { beforeStatement, reached, letGo } = stopBefore('api_keys_insert');
+    const [fast, slow] = [await open(t, url, { beforeStatement }), await open(t, url)];
+    const [first, second] = [new Scene(fast.store).apiKey(), new Scene(slow.store).apiKey()];
+    const making = fast.store.createFirstApiKeys([first]);
+    await reached;
+    const late = slow.store.createFirstApiKeys([second]);
+    await whenSomebodyWaits(url);
+    letGo();
+    assert.deepEqual(await Promise.all([making, late]), [true, false]);
+    assert.deepEqual(await fast.store.readApiKeys(), [first]);
+  });
+
+  it('are not made in a database that a copy is going into', async (t) => {
+    const url = await databases.make(t);
+    const { store } = await open(t, url);
+    const target = await openTarget(t, url);
+    await target.begin(SOURCE);
+    await assert.rejects(store.createFirstApiKeys([new Scene(store).apiKey()]), refuses('postrider copy'));
+  });
+
+  it('are printed by one of two services that start together', async (t) => {
+    const settings = { DATABASE_URL: await databases.make(t), MASTER_KEY: HEX_KEY };
+    const services = [new Service(settings), new Service(settings)];
+    for (const service of services) atEnd(t, () => service.end());
+    await Promise.all(services.map((service) => service.start()));
+    assert.equal(services.filter(({ key }) => key !== '').length, 1);
+  });
+});
 
 describe('a copy into a database that a node serves', { timeout: 120_000 }, () => {
   it('is refused, with the name of the node, though the database is empty', async (t) => {

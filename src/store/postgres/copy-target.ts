@@ -118,7 +118,7 @@ function refuseNodes(nodes: readonly ClusterNode[]): void {
   const others = nodes.length === 1 ? '' : ` and ${nodes.length - 1} more`;
   throw new StoreError(
     'in_use',
-    `the database is being served, by the node ${node.name} (${node.address})${others}: name an empty database, or stop ` +
+    `the database is served by the node ${node.name} (${node.address})${others}: name an empty database, or stop ` +
       'every node, drop the database and create it. A node that was killed counts until its lease has run out',
   );
 }
