@@ -8,7 +8,7 @@ import { SETTINGS, UsageError, VERSION } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import type { Mode } from '../model/api-key.ts';
 import { DEFAULT_SCOPES } from '../model/api-key.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { keepProcessAlive, systemClock } from '../runtime/clock.ts';
 import { createLog } from '../runtime/log.ts';
 import type { ProcessLog } from '../runtime/log.ts';
 import { openStore, readMasterKey } from '../store/open.ts';
@@ -45,7 +45,7 @@ async function serve(line: CommandLine): Promise<number> {
   const member = groupMembership();
   if (member !== null) {
     try {
-      return await serveHere(settings, { ...member, onStopOrder: (take) => onGroupOrder(member.onStop, take) });
+      return await serveToTheEnd(settings, { ...member, onStopOrder: (take) => onGroupOrder(member.onStop, take) });
     } finally {
       member.leave();
     }
@@ -56,7 +56,7 @@ async function serve(line: CommandLine): Promise<number> {
   const tellStarted = (started: Started): void => {
     process.stdout.write(announce(started, { settings, isJson: line.has('json') }));
   };
-  if (settings.PROCESSES === 1) return serveHere(settings, { onStopOrder: onStopSignal, tellStarted });
+  if (settings.PROCESSES === 1) return serveToTheEnd(settings, { onStopOrder: onStopSignal, tellStarted });
   return serveTogether(settings, tellStarted);
 }
 
@@ -87,6 +87,16 @@ async function findFreePort(settings: Settings): Promise<number> {
     throw explainListening(error, settings);
   } finally {
     server.close();
+  }
+}
+
+async function serveToTheEnd(settings: Settings, surroundings: Surroundings): Promise<number> {
+  // Between two tries to reach a database that is away nothing else would.
+  const letGo = keepProcessAlive();
+  try {
+    return await serveHere(settings, surroundings);
+  } finally {
+    letGo();
   }
 }
 

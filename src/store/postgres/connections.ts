@@ -1,5 +1,6 @@
 // Connections to PostgreSQL, in pools of their own for each kind of work, so that lists never keep an accept waiting.
 // Every connection pipelines: statements are sent without waiting for the answers to those before them.
+import { Socket } from 'node:net';
 import { Pool } from 'pg';
 import type { PoolClient, PoolConfig } from 'pg';
 import type { DatabaseAddress } from './database-address.ts';
@@ -23,7 +24,8 @@ const ANSWER_TIMEOUT_MS = 12_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
 export function openPool({ settings, onError, ...address }: ConnectionOptions, max: number): Pool {
-  const pool = new Pool({ ...connectionConfig(address), max, idleTimeoutMillis: 0, allowExitOnIdle: false });
+  const config = { ...connectionConfig(address), max, idleTimeoutMillis: 0, allowExitOnIdle: false };
+  const pool: Pool = new Pool({ ...config, stream: () => createSocket(() => pool.ending) });
   // An idle connection that breaks is dropped by the pool; the next one who asks gets a new one.
   pool.on('error', onError);
   pool.on('connect', (client) => {
@@ -34,6 +36,15 @@ export function openPool({ settings, onError, ...address }: ConnectionOptions, m
     for (const setting of settings) client.query(`SET ${setting}`).catch(onError);
   });
   return pool;
+}
+
+/** One that was forgotten on the way never hears that its goodbye has arrived: that must not keep the process. */
+function createSocket(isEnding: () => boolean): Socket {
+  const socket = new Socket();
+  socket.once('finish', () => {
+    if (isEnding()) socket.unref();
+  });
+  return socket;
 }
 
 export function connectionConfig({ url, ...tls }: DatabaseAddress): PoolConfig {
