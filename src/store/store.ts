@@ -213,6 +213,11 @@ export type RefillRequest = {
   destinationId: DestinationId;
   /** Only what is due by then is returned. */
   dueBy: number;
+  /**
+   * Nothing but forced deliveries is known to be due earlier, so an adapter need not look there: what was is gone, and
+   * may cost time to read past. What is there all the same the sweep finds.
+   */
+  dueFrom: number;
   limit: number;
   /** In memory already. */
   exclude: DeliveryId[];

@@ -90,6 +90,18 @@ describe('the schema', () => {
     assert.deepEqual(tables, [...DISTRIBUTED, ...REFERENCE].sort());
   });
 
+  it('has a refill begin where it is told to, past what has gone and is not vacuumed yet', async (t) => {
+    const explain = await openExplaining(t, server.urlOf(database));
+    const plan = await explain(
+      'refill_destination',
+      statements.find(({ name }) => name === 'refill_destination')!.text,
+    );
+    const conditions = plan.split('\n').filter((line) => line.includes('Index Cond') && line.includes('shard'));
+    assert.equal(conditions.length, 2, plan);
+    assert.match(conditions[0]!, /due_at = 0/);
+    assert.match(conditions[1]!, /due_at >= GREATEST/);
+  });
+
   it('has an index for every statement: none walks a table that grows', async (t) => {
     const explain = await openExplaining(t, server.urlOf(database));
     for (const { name, text } of hot) {

@@ -30,13 +30,20 @@ const SELECT_NEXT_DESTINATIONS = statement<{ destination_id: Uint8Array; due_at:
    ORDER BY next.nth`,
 );
 
+const OPEN = `
+  SELECT id, environment, event_id, rev, status, due_at, scheduled_at, fallback_status, schedule_position,
+         attempt_count
+  FROM open_deliveries
+  WHERE shard = $1::int2 AND destination_id = $2 AND id <> ALL ($3::uuid[])
+    AND EXISTS (SELECT 1 FROM destinations t WHERE t.id = $2 AND t.deleted_at IS NULL)`;
+
+// The index keeps entries of deliveries that have gone until vacuum, and they are the earliest. Read past 300,000 of
+// them, a refill took 2,515 buffers, and 9,036 beside an old snapshot (a running pg_dump); from a bound on it takes 41.
 const SELECT_IN_ORDER = statement<OpenRow>(
   'refill_destination',
-  `SELECT id, environment, event_id, rev, status, due_at, scheduled_at, fallback_status, schedule_position,
-          attempt_count
-   FROM open_deliveries
-   WHERE shard = $1::int2 AND destination_id = $2 AND id <> ALL ($3::uuid[])
-     AND EXISTS (SELECT 1 FROM destinations t WHERE t.id = $2 AND t.deleted_at IS NULL)
+  `(${OPEN} AND due_at = 0 ORDER BY due_at, id LIMIT $4::int4)
+   UNION ALL
+   (${OPEN} AND due_at >= greatest($5::int8, 1) ORDER BY due_at, id LIMIT $4::int4)
    ORDER BY due_at, id LIMIT $4::int4`,
 );
 
@@ -114,12 +121,13 @@ function parsePosition(after: string | null): { shard: number; destination: Uint
 }
 
 async function refillOne(tx: Tx, request: RefillRequest): Promise<Refill> {
-  const { destinationId, dueBy, limit, exclude } = request;
+  const { destinationId, dueBy, dueFrom, limit, exclude } = request;
   const known = encodeArray(
     'uuid',
     exclude.map((id) => idBytes(id)),
   );
-  const rows = await tx.run(SELECT_IN_ORDER, [idShard(destinationId), idBytes(destinationId), known, limit + 1]);
+  const key = [idShard(destinationId), idBytes(destinationId)];
+  const rows = await tx.run(SELECT_IN_ORDER, [...key, known, limit + 1, dueFrom]);
   const isDue = rows.map((row) => row.due_at <= dueBy);
   const end = Math.min(limit, isDue.includes(false) ? isDue.indexOf(false) : rows.length);
   return {
