@@ -105,26 +105,29 @@ export async function startApp(options: {
   const address = server.server.address() as AddressInfo;
   // Before the first attempt: the service must never deliver to itself.
   guard.setOwnAddress({ address: address.address, port: address.port });
-  await dispatcher.start();
+  const stop = async (): Promise<void> => {
+    state.isReady = false;
+    await Promise.all([server.close(), stopSending(base, cluster, dispatcher)]);
+    await Promise.all(loops.map((loop) => loop.stop()));
+    // Bounded, for the store may be the reason why somebody stops us.
+    await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(base.clock, STORE_WAIT_MAX_MS)]);
+    await base.store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => base.onError(error, 'stop'));
+    attempter.close();
+    await cluster.close();
+    await base.store.close();
+  };
   const host = hostInUrl(base.settings.HOST);
-  await cluster.join(`${host}:${address.port}`);
+  try {
+    await dispatcher.start();
+    await cluster.join(`${host}:${address.port}`);
+  } catch (error) {
+    // It listens already: left alone it would go on, answer, and never be ready.
+    await stop();
+    throw error;
+  }
   for (const loop of loops) loop.start();
   state.isReady = true;
-
-  return {
-    baseUrl: `http://${host}:${address.port}`,
-    async stop() {
-      state.isReady = false;
-      await Promise.all([server.close(), stopSending(base, cluster, dispatcher)]);
-      await Promise.all(loops.map((loop) => loop.stop()));
-      // Bounded, for the store may be the reason why somebody stops us.
-      await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(base.clock, STORE_WAIT_MAX_MS)]);
-      await base.store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => base.onError(error, 'stop'));
-      attempter.close();
-      await cluster.close();
-      await base.store.close();
-    },
-  };
+  return { baseUrl: `http://${host}:${address.port}`, stop };
 }
 
 /** What others can send goes to them first; then nothing is left here, or only where there are no others. */

@@ -10,7 +10,7 @@ import { createIds } from '../runtime/ids.ts';
 import { systemRandom } from '../runtime/random.ts';
 import type { ApiKeyId } from '../model/id.ts';
 import type { ToolStore } from '../store/open.ts';
-import type { Page, Store } from '../store/store.ts';
+import type { EnvironmentVersions, Page } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { withStore } from './with-store.ts';
@@ -49,17 +49,22 @@ async function create(line: CommandLine): Promise<number> {
   return 0;
 }
 
-/** Makes a key in the environment of its mode. */
-export async function createKey(
-  store: Pick<Store, 'readEnvironments' | 'createApiKey'>,
-  request: { mode: Mode; name: string | null; scopes: readonly Scope[]; expiresAt: number | null },
-): Promise<{ key: ApiKey; secret: string }> {
-  const environments = await store.readEnvironments();
-  const { environment } = environments.find(({ mode }) => mode === request.mode)!;
-  const sources = { random: systemRandom, clock: systemClock, ids: createIds(systemClock, systemRandom) };
-  const minted = mintApiKey({ ...request, environment }, sources);
+type KeyRequest = { mode: Mode; name: string | null; scopes: readonly Scope[]; expiresAt: number | null };
+
+async function createKey(store: ToolStore, request: KeyRequest): Promise<{ key: ApiKey; secret: string }> {
+  const minted = mintKey(await store.readEnvironments(), request);
   await store.createApiKey(minted.key);
   return minted;
+}
+
+/** A key in the environment of its mode, which the store does not have yet. */
+export function mintKey(
+  environments: readonly EnvironmentVersions[],
+  request: KeyRequest,
+): { key: ApiKey; secret: string } {
+  const { environment } = environments.find(({ mode }) => mode === request.mode)!;
+  const sources = { random: systemRandom, clock: systemClock, ids: createIds(systemClock, systemRandom) };
+  return mintApiKey({ ...request, environment }, sources);
 }
 
 async function list(line: CommandLine): Promise<number> {

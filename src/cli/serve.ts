@@ -8,7 +8,7 @@ import { SETTINGS, UsageError, VERSION } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import type { Mode } from '../model/api-key.ts';
 import { DEFAULT_SCOPES } from '../model/api-key.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { keepProcessAlive, systemClock } from '../runtime/clock.ts';
 import { createLog } from '../runtime/log.ts';
 import type { ProcessLog } from '../runtime/log.ts';
 import { openStore, readMasterKey } from '../store/open.ts';
@@ -16,7 +16,7 @@ import { StoreError } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
-import { createKey } from './keys.ts';
+import { mintKey } from './keys.ts';
 import { groupMembership, runProcessGroup } from './process-group.ts';
 import type { Order } from './process-group.ts';
 import { welcome } from './welcome.ts';
@@ -45,7 +45,7 @@ async function serve(line: CommandLine): Promise<number> {
   const member = groupMembership();
   if (member !== null) {
     try {
-      return await serveHere(settings, { ...member, onStopOrder: (take) => onGroupOrder(member.onStop, take) });
+      return await serveToTheEnd(settings, { ...member, onStopOrder: (take) => onGroupOrder(member.onStop, take) });
     } finally {
       member.leave();
     }
@@ -56,7 +56,7 @@ async function serve(line: CommandLine): Promise<number> {
   const tellStarted = (started: Started): void => {
     process.stdout.write(announce(started, { settings, isJson: line.has('json') }));
   };
-  if (settings.PROCESSES === 1) return serveHere(settings, { onStopOrder: onStopSignal, tellStarted });
+  if (settings.PROCESSES === 1) return serveToTheEnd(settings, { onStopOrder: onStopSignal, tellStarted });
   return serveTogether(settings, tellStarted);
 }
 
@@ -87,6 +87,16 @@ async function findFreePort(settings: Settings): Promise<number> {
     throw explainListening(error, settings);
   } finally {
     server.close();
+  }
+}
+
+async function serveToTheEnd(settings: Settings, surroundings: Surroundings): Promise<number> {
+  // Between two tries to reach a database that is away nothing else would.
+  const letGo = keepProcessAlive();
+  try {
+    return await serveHere(settings, surroundings);
+  } finally {
+    letGo();
   }
 }
 
@@ -129,17 +139,18 @@ async function makeFirstKeys(store: Store): Promise<NewKey[]> {
   const environments = await store.readEnvironments();
   if (environments.some(({ authVersion }) => authVersion > 0)) return [];
   const modes: Mode[] = process.stdout.isTTY ? ['test', 'live'] : ['test'];
-  const keys: NewKey[] = [];
+  const minted = modes.map((mode) =>
+    mintKey(environments, { mode, name: 'first', scopes: DEFAULT_SCOPES, expiresAt: null }),
+  );
   try {
-    for (const mode of modes) {
-      const { secret } = await createKey(store, { mode, name: 'first', scopes: DEFAULT_SCOPES, expiresAt: null });
-      keys.push({ mode, key: secret });
-    }
+    // Of nodes that start together one makes them.
+    if (!(await store.createFirstApiKeys(minted.map(({ key }) => key)))) return [];
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== 'disk_full') throw error;
     process.stderr.write(`postrider: no first key was made: ${error.message}. Then: postrider keys create\n`);
+    return [];
   }
-  return keys;
+  return minted.map(({ key, secret }) => ({ mode: key.mode, key: secret }));
 }
 
 function announce({ url, keys }: Started, { settings, isJson }: { settings: Settings; isJson: boolean }): string {

@@ -106,6 +106,8 @@ class SharedStoreNode implements Cluster {
   async close(): Promise<void> {
     const stopped = this.#membership.stop().catch(this.#errorsOf('leave'));
     await Promise.race([stopped, delay(this.#options.clock, LEAVE_EXTRA_MS)]);
+    // What could not be given back is tried no more: the lease runs out by itself.
+    this.#shards.loseAll();
     this.#announcer.announce({ hasMoved: true });
     await Promise.race([this.#announcer.flush(), delay(this.#options.clock, LEAVE_EXTRA_MS)]);
   }

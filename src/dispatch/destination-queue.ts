@@ -13,6 +13,8 @@ import type { RateLimit } from './rate-limit.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const REST_AFTER_FAULT_MS = 250;
+/** Others' clocks differ a little, and what they accept is seen only when it is committed. */
+const REFILL_MARGIN_MS = 60_000;
 /** The store gives expired ones again and again until they are ended there: looking for more must not spin. */
 const UNSENT_IN_A_ROW_MAX = 1_000;
 const REST_AFTER_UNSENT_MS = 1_000;
@@ -161,6 +163,11 @@ export class DestinationQueue {
   refillDueBy(capacity: number, at: Instant): number {
     const isForcedOnly = this.#isPaused() || this.health.heldUntil() > at.now || this.#waiting.length > capacity / 4;
     return isForcedOnly ? FORCED_DUE_AT : at.now;
+  }
+
+  /** Where the store's part begins, as far as we know; what others commit late is younger than the margin. */
+  refillDueFrom(): number {
+    return Math.max(FORCED_DUE_AT, this.#storeDueAt - REFILL_MARGIN_MS);
   }
 
   beginRefill(): void {

@@ -34,6 +34,7 @@ export function createRefiller(options: {
     return {
       destinationId: queue.id,
       dueBy: queue.refillDueBy(capacity, at),
+      dueFrom: queue.refillDueFrom(),
       limit: Math.min(queue.refillWanted(capacity, at), share),
       exclude: queue.heldIds(),
     };

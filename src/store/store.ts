@@ -52,6 +52,8 @@ export interface ConfigurationStore {
   readApiKeys(): Promise<ApiKey[]>;
   listApiKeys(request: { environments: number[] } & PageRequest<ApiKeyId>): Promise<Page<ApiKey, ApiKeyId>>;
   createApiKey(key: ApiKey): Promise<void>;
+  /** On a store that never had a key. False: it has had one, or another process was faster; nothing is made. */
+  createFirstApiKeys(keys: ApiKey[]): Promise<boolean>;
   /** False: there is none of that id in these environments. */
   revokeApiKey(request: { environments: number[]; id: ApiKeyId }): Promise<boolean>;
   touchApiKeys(uses: { id: ApiKeyId; lastUsedAt: number }[]): Promise<void>;
@@ -211,6 +213,11 @@ export type RefillRequest = {
   destinationId: DestinationId;
   /** Only what is due by then is returned. */
   dueBy: number;
+  /**
+   * Nothing but forced deliveries is known to be due earlier, so an adapter need not look there: what was is gone, and
+   * may cost time to read past. What is there all the same the sweep finds.
+   */
+  dueFrom: number;
   limit: number;
   /** In memory already. */
   exclude: DeliveryId[];

@@ -3,11 +3,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
 import type { Received } from '../e2e/receiver.ts';
+import { startService } from '../e2e/service.ts';
 import { needsOwnServer } from '../store/postgres/citus.ts';
+import { startProxy } from '../store/postgres/proxy.ts';
 import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
 
+/** What is tried meanwhile is given up after a few seconds each. */
+const END_MS_MAX = 60_000;
 const LEASE_MS = 2_500;
 const LEASE = { NODE_LEASE: `${LEASE_MS}ms` };
 const TYPES = Array.from({ length: 24 }, (_, i) => `order.kind-${i}`);
@@ -83,6 +87,27 @@ describe('a cluster', () => {
     assert.ok(result.duplicates <= 1, `${result.duplicates} duplicates`);
     await stage.whenShared();
     assert.equal((await stage.api(awake).readDestination(one.id)).status, 'active');
+  });
+
+  test('a node that is stopped while the database is away ends all the same', async (t) => {
+    const own = await startPostgres(['fsync=off']);
+    t.after(() => own.stop());
+    const stage = await startStage(t, own, 1, LEASE);
+    const [node] = stage.nodes as [(typeof stage.nodes)[0]];
+    await own.halt();
+    const ended = await Promise.race([node.stop(), delay(systemClock, END_MS_MAX)]);
+    assert.deepEqual(ended, { code: 0, signal: null });
+  });
+
+  test('so does one whose connections were forgotten on the way, where nobody says that they are gone', async (t) => {
+    const database = 'forgotten';
+    await server.query(`CREATE DATABASE ${database}`);
+    const proxy = await startProxy(server.urlOf(database));
+    t.after(() => proxy.close());
+    const node = await startService(t, { DATABASE_URL: proxy.url, MASTER_KEY: '7'.repeat(64) });
+    proxy.forget();
+    const ended = await Promise.race([node.stop(), delay(systemClock, END_MS_MAX)]);
+    assert.deepEqual(ended, { code: 0, signal: null });
   });
 
   test('a node that is stopped hands over at once, without a duplicate', async (t) => {

@@ -10,7 +10,7 @@ import { settle, VirtualClock } from '../sim/virtual-clock.ts';
 const clock = new VirtualClock();
 const instant = () => ({ now: clock.now(), monotonic: clock.monotonic() });
 
-function queueOf(id: DestinationId): DestinationQueue {
+function queueOf(id: DestinationId, storedDueAt = 0): DestinationQueue {
   const destination = {
     id,
     environment: 1,
@@ -28,7 +28,7 @@ function queueOf(id: DestinationId): DestinationQueue {
     signingKeys: [],
   } as const;
   const queue = new DestinationQueue({ ...destination, signingKeys: [] }, null, instant());
-  queue.noteStored(0);
+  queue.noteStored(storedDueAt);
   return queue;
 }
 
@@ -82,6 +82,25 @@ test('queues that ask together are read together, a hundred at most, one read at
   reads[1]!.end();
   await settle();
   assert.deepEqual(refilled, [100, 50]);
+});
+
+test('a read begins a minute before what is known to be in the store, wherever that is', async () => {
+  const { refiller, reads } = heldRefiller();
+  const [known, forced] = [queueOf('dst_1', clock.now() - 5_000), queueOf('dst_2')];
+  refiller.want(known);
+  refiller.want(forced);
+  await settle();
+  assert.deepEqual(
+    reads[0]!.requests.map(({ dueFrom }) => dueFrom),
+    [clock.now() - 65_000, 0],
+  );
+  // What turns out to be there earlier lowers it again.
+  reads[0]!.end();
+  await settle();
+  known.noteStored(clock.now() - 500_000);
+  refiller.want(known);
+  await settle();
+  assert.equal(reads[1]!.requests[0]!.dueFrom, clock.now() - 560_000);
 });
 
 test('one that has nothing to fetch by its turn is passed over', async () => {

@@ -128,7 +128,7 @@ async function readEnvironment(store: Store, environment: number) {
 }
 
 const refillOf = (destinationId: DestinationId) => {
-  return { destinationId, dueBy: Number.MAX_SAFE_INTEGER, limit: 100, exclude: [] };
+  return { destinationId, dueBy: Number.MAX_SAFE_INTEGER, dueFrom: 0, limit: 100, exclude: [] };
 };
 
 /** Each adapter has an order of its own. */

@@ -4,17 +4,29 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { SHARD_COUNT, idShard } from '../../src/model/id.ts';
 import type { NodeId } from '../../src/model/id.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { ClusterStore, NewNode } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
+import { startProxy } from './postgres/proxy.ts';
 import { databaseOf, startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { LIVE, Scene } from './scene.ts';
 
+/** What we wait for by our own clock passes ten times as fast. */
+const HASTE = 10;
+const hastyClock: Clock = {
+  now: () => systemClock.now(),
+  monotonic: () => systemClock.monotonic() * HASTE,
+  setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs / HASTE),
+  afterTurn: (callback) => systemClock.afterTurn(callback),
+};
+
 const ALL = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-describe('the cluster on PostgreSQL', () => {
+describe('the cluster on PostgreSQL', { timeout: 120_000 }, () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {
@@ -165,5 +177,37 @@ describe('the cluster on PostgreSQL', () => {
     await cluster.announce('again');
     await second;
     assert.equal(heard.at(-1), 'again');
+  });
+
+  it('a connection that was forgotten on the way is noticed without a word from it, and replaced', async (t) => {
+    const { url, cluster } = await open(t);
+    const proxy = await startProxy(url);
+    atEnd(t, () => proxy.close());
+    const errors: Error[] = [];
+    const other = await openPostgresStore(
+      storeOptions(proxy.url, { clock: hastyClock, onConnectionError: (error) => errors.push(error) }),
+    );
+    atEnd(t, () => other.close());
+    let [onGap, onHeard] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const listener = { onAnnounced: (text: string) => onHeard.resolve(text), onGap: () => onGap.resolve() };
+    other.cluster!.listen(listener);
+    await onGap.promise;
+    [onGap, onHeard] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    proxy.forget();
+    await onGap.promise;
+    assert.match(errors[0]!.message, /not answered/);
+    await new Promise<void>((resolve) => cluster.listen({ onAnnounced: () => undefined, onGap: resolve }));
+    await cluster.announce('heard again');
+    assert.equal(await onHeard.promise, 'heard again');
+  });
+
+  it('a connection that was forgotten does not keep a store from being closed', async (t) => {
+    const { url } = await open(t);
+    const proxy = await startProxy(url);
+    atEnd(t, () => proxy.close());
+    const other = await openPostgresStore(storeOptions(proxy.url));
+    await new Promise<void>((resolve) => other.cluster!.listen({ onAnnounced: () => undefined, onGap: resolve }));
+    proxy.forget();
+    await other.close();
   });
 });

@@ -152,7 +152,7 @@ export class Scene {
 
   /** What dispatching would hold of an unfinished delivery. */
   async open(destinationId: DestinationId, id: DeliveryId): Promise<OpenDelivery> {
-    const request = { destinationId, dueBy: Number.MAX_SAFE_INTEGER, limit: 1_000, exclude: [] };
+    const request = { destinationId, dueBy: Number.MAX_SAFE_INTEGER, dueFrom: 0, limit: 1_000, exclude: [] };
     const [refill] = await this.store.refill([request]);
     const open = refill!.deliveries.find((delivery) => delivery.id === id);
     if (open === undefined) throw new Error(`${id} is not unfinished`);

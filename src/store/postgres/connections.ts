@@ -1,13 +1,13 @@
 // Connections to PostgreSQL, in pools of their own for each kind of work, so that lists never keep an accept waiting.
 // Every connection pipelines: statements are sent without waiting for the answers to those before them.
+import { Socket } from 'node:net';
 import { Pool } from 'pg';
 import type { PoolClient, PoolConfig } from 'pg';
+import type { DatabaseAddress } from './database-address.ts';
 import { ReadOnlyServer, isReadOnly } from './errors.ts';
 import { rowTypes } from './values.ts';
 
-export type ConnectionOptions = {
-  /** `postgres://…`; its TLS parameters hold (sslmode, sslrootcert, …), and so does its application_name. */
-  url: string;
+export type ConnectionOptions = DatabaseAddress & {
   /** Set on every connection: `SET name = value`. */
   settings: readonly string[];
   /** Without an answer for so long the server counts as gone. Default 12 s. */
@@ -27,11 +27,11 @@ const ANSWER_TIMEOUT_MS = 12_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
 export function openPool(options: ConnectionOptions, max: number): Pool {
-  const { url, settings, answerTimeoutMs, onError } = options;
-  const config = connectionConfig(url, answerTimeoutMs);
+  const { settings, answerTimeoutMs, onError, ...address } = options;
+  const config = { ...connectionConfig(address, answerTimeoutMs), max, idleTimeoutMillis: 0, allowExitOnIdle: false };
   const verify = (client: PoolClient, done: (error?: Error) => void): void =>
     void assertWritable(client).then(() => done(), done);
-  const pool = new Pool({ ...config, max, idleTimeoutMillis: 0, allowExitOnIdle: false, verify });
+  const pool: Pool = new Pool({ ...config, verify, stream: () => createSocket(() => pool.ending) });
   // An idle connection that breaks is dropped by the pool; the next one who asks gets a new one.
   pool.on('error', onError);
   pool.on('connect', (client) => {
@@ -44,9 +44,22 @@ export function openPool(options: ConnectionOptions, max: number): Pool {
   return pool;
 }
 
-export function connectionConfig(url: string, answerTimeoutMs: number = ANSWER_TIMEOUT_MS): PoolConfig {
+/** One that was forgotten on the way never hears that its goodbye has arrived: that must not keep the process. */
+function createSocket(isEnding: () => boolean): Socket {
+  const socket = new Socket();
+  socket.once('finish', () => {
+    if (isEnding()) socket.unref();
+  });
+  return socket;
+}
+
+export function connectionConfig(
+  { url, ...tls }: DatabaseAddress,
+  answerTimeoutMs: number = ANSWER_TIMEOUT_MS,
+): PoolConfig {
   return {
     connectionString: url,
+    ...tls,
     fallback_application_name: 'postrider',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,

@@ -31,10 +31,15 @@ export async function advanceProgress(tx: Tx, before: CopyProgress, after: CopyP
   throw new StoreError('in_use', 'another copy into this database is under way: let it end, or stop it');
 }
 
-/** Half a store must not be served: what is missing would be taken for deleted. */
-export async function refuseUnfinishedCopy(client: PoolClient): Promise<void> {
+/** The same before there are transactions. */
+export async function readProgressOn(client: PoolClient): Promise<CopyProgress | null> {
   const { rows } = await client.query<{ value: Uint8Array }>(SELECT);
-  if (rows[0] === undefined || decode(rows[0].value).isComplete) return;
+  return rows[0] === undefined ? null : decode(rows[0].value);
+}
+
+/** Half a store must not be served: what is missing would be taken for deleted. */
+export function refuseUnfinished(progress: CopyProgress | null): void {
+  if (progress === null || progress.isComplete) return;
   throw new StoreError(
     'in_use',
     'a copy into the database of DATABASE_URL is not finished: run the same "postrider copy" again, ' +

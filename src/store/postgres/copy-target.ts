@@ -11,6 +11,7 @@ import type {
   TableProgress,
 } from '../rows/copied-tables.ts';
 import { StoreError } from '../store.ts';
+import type { ClusterNode } from '../store.ts';
 import { withPartitions } from './bisect.ts';
 import { advanceProgress, insertProgress, readProgress } from './copy-progress.ts';
 import { TABLE_STATEMENTS } from './copy-tables.ts';
@@ -20,8 +21,10 @@ import { noPartitions, openPartitions } from './partitions.ts';
 import type { Partitions } from './partitions.ts';
 import { openPools, transactionsOf } from './postgres-store.ts';
 import type { PostgresStoreOptions } from './postgres-store.ts';
+import { keepLiving } from './queries/nodes.ts';
 import { statement } from './statement.ts';
 import type { Transactions, Tx } from './transaction.ts';
+import { takeTurn } from './turns.ts';
 
 export type CopyTargetOptions = Omit<PostgresStoreOptions, 'maxBacklogPerDestination'> & { clock: Clock };
 
@@ -92,6 +95,8 @@ function createTarget({ read, write, partitions, maySyncLater, analyze, close }:
 }
 
 async function beginCopy(tx: Tx, sourceId: string): Promise<CopyProgress> {
+  await takeTurn(tx);
+  refuseNodes(await keepLiving(tx));
   const found = await readProgress(tx);
   if (found === null) {
     await assertEmpty(tx);
@@ -108,6 +113,17 @@ async function beginCopy(tx: Tx, sourceId: string): Promise<CopyProgress> {
     );
   }
   return found;
+}
+
+function refuseNodes(nodes: readonly ClusterNode[]): void {
+  const [node] = nodes;
+  if (node === undefined) return;
+  const others = nodes.length === 1 ? '' : ` and ${nodes.length - 1} more`;
+  throw new StoreError(
+    'in_use',
+    `the database is served by the node ${node.name} (${node.address})${others}: name an empty database, or stop ` +
+      'every node, drop the database and create it. A node that was killed counts until its lease has run out',
+  );
 }
 
 const SEEDED: readonly CopiedTableName[] = ['accounts', 'environments'];

@@ -71,6 +71,8 @@ function isOurs(error: Error): boolean {
   return !('code' in error) && !CONNECTION_TEXT.some((text) => error.message.startsWith(text));
 }
 
+const NO_TLS = 'The server does not support SSL connections';
+
 // The one place where messages count: pg gives these errors neither a class nor a code.
 const CONNECTION_TEXT = [
   'Connection terminated',
@@ -79,7 +81,7 @@ const CONNECTION_TEXT = [
   'timeout exceeded when trying to connect',
   'timeout expired',
   'Query read timeout',
-  'The server does not support SSL connections',
+  NO_TLS,
 ];
 
 const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
@@ -88,7 +90,7 @@ const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
   [
     /^(28|3D000|3F000|42501)/,
     'unwritable',
-    'the database refuses us: check user, password, database name and rights in DATABASE_URL',
+    'the database refuses us: check user, password, database name, rights and sslmode in DATABASE_URL',
   ],
   [
     /^(53|55P03|57014|57P|58|25P0[23]|08|40|XX000)/,
@@ -118,4 +120,32 @@ function readOnly(cause: unknown): StoreError {
 
 export function unavailable(cause: unknown): StoreError {
   return new StoreError('unavailable', 'the database cannot be reached; the log has the cause', { cause });
+}
+
+/** Of Node and OpenSSL: what is wrong with the server's certificate, or with ours. */
+const TLS_FAILURE = /^(ERR_(TLS|SSL|OSSL)_|CERT_|UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_)/;
+
+const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID';
+
+/** Whoever starts us reads this one; later errors go to the log with their cause. */
+export function toOpeningError(error: unknown): unknown {
+  const mapped = toStoreError(error);
+  if (!(error instanceof Error) || !(mapped instanceof StoreError) || mapped === error) return mapped;
+  const { message } = error;
+  // What the server says names users and databases, never a password.
+  if (mapped.code === 'unwritable')
+    return new StoreError('unwritable', `${mapped.message} (${message})`, { cause: error });
+  if (isReadOnly(error) || !isConnectionLoss(error) || mapped.code !== 'unavailable') return mapped;
+  return new StoreError('unavailable', `the database of DATABASE_URL cannot be reached: ${explain(error)}`, {
+    cause: error,
+  });
+}
+
+function explain(error: Error): string {
+  const { message } = error;
+  if (message === NO_TLS) return 'the server has no TLS, which the URL asks for (sslmode)';
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === OTHER_HOST) return `TLS failed: the certificate is for another host than the URL names. ${message}`;
+  if (!TLS_FAILURE.test(code)) return message;
+  return `TLS failed: ${message}. sslrootcert in the URL must name the CA that the server's certificate is from`;
 }

@@ -9,8 +9,9 @@ import { createAnnouncements } from './announcements.ts';
 import { loadBacklog } from './backlog.ts';
 import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
-import { refuseUnfinishedCopy } from './copy-progress.ts';
-import { isConnectionLoss, isReadOnly, toStoreError } from './errors.ts';
+import { readProgressOn, refuseUnfinished } from './copy-progress.ts';
+import { readDatabaseAddress } from './database-address.ts';
+import { toOpeningError, toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
@@ -93,18 +94,19 @@ function openCluster(options: PostgresStoreOptions, pools: Pools, context: Write
 
 /** `mayBeUnfinished`: opened to go on with a copy, not to be served. */
 export async function openPools(options: PostgresStoreOptions & { mayBeUnfinished?: boolean }): Promise<Pools> {
-  const { url, onConnectionError: onError = () => {} } = options;
-  const first = openPool({ url, settings: [], answerTimeoutMs: MIGRATION_ANSWER_TIMEOUT_MS, onError }, 1);
+  const { onConnectionError: onError = () => {} } = options;
+  const address = readDatabaseAddress(options.url);
+  const first = openPool({ ...address, settings: [], answerTimeoutMs: MIGRATION_ANSWER_TIMEOUT_MS, onError }, 1);
   try {
     const { layout, settings } = await prepare(first, options);
-    const connection: ConnectionOptions = { url, settings, onError };
+    const connection: ConnectionOptions = { ...address, settings, onError };
     const opened = Object.entries(LANES).map(([name, max]) => [name, openPool(connection, max)] as const);
     const close = async (): Promise<void> => {
       await Promise.all(opened.map(([, pool]) => pool.end()));
     };
     return { ...Object.fromEntries(opened), layout, connection, isClosed: false, close } as Pools;
   } catch (error) {
-    throw openingError(error);
+    throw toOpeningError(error);
   } finally {
     await first.end();
   }
@@ -125,7 +127,7 @@ async function prepare(
       throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
     }
     const layout = await migrate(client, { portable, sealer: createSealer(masterKey, random) });
-    if (!mayBeUnfinished) await refuseUnfinishedCopy(client);
+    if (!mayBeUnfinished) refuseUnfinished(await readProgressOn(client));
     return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
   });
 }
@@ -161,14 +163,6 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     backlog,
     backlogMax: maxBacklogPerDestination,
   };
-}
-
-function openingError(error: unknown): unknown {
-  const mapped = toStoreError(error);
-  if (!isConnectionLoss(error) || isReadOnly(error) || !(mapped instanceof StoreError) || mapped.code !== 'unavailable')
-    return mapped;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new StoreError('unavailable', `the database of DATABASE_URL cannot be reached: ${reason}`, { cause: error });
 }
 
 /** Counts what is under way, so that closing can wait for it. */

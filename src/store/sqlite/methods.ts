@@ -60,6 +60,7 @@ export type WriteMethods = Omit<Methods, ReadingName>;
 /** `readStats` counts in the writer's memory. */
 export const WRITING = [
   'createApiKey',
+  'createFirstApiKeys',
   'revokeApiKey',
   'touchApiKeys',
   'createDestination',

@@ -79,7 +79,7 @@ async function act(world: World, action: Action, nth: number): Promise<void> {
 
 async function hold({ scene, deliveries, held }: World, nth: number): Promise<void> {
   const { id, destinationId } = deliveries[nth]!;
-  const request = { destinationId, dueBy: Number.MAX_SAFE_INTEGER, limit: 10, exclude: [] };
+  const request = { destinationId, dueBy: Number.MAX_SAFE_INTEGER, dueFrom: 0, limit: 10, exclude: [] };
   const [refill] = await scene.store.refill([request]);
   const open = refill!.deliveries.find((delivery) => delivery.id === id);
   if (open !== undefined) held.set(id, open);

@@ -28,6 +28,22 @@ export function testKeys(makeScene: MakeScene): void {
       assert.deepEqual(await authVersions(), [2, 0]);
     });
 
+    it('that are the first are made once, whoever asks at the same time, and never again', async (t) => {
+      const scene = await makeScene(t);
+      const { store } = scene;
+      const pairs = Array.from({ length: 4 }, () => [
+        scene.apiKey(),
+        scene.apiKey({ environment: TEST, mode: 'test' as const }),
+      ]);
+      const made = await Promise.all(pairs.map((keys) => store.createFirstApiKeys(keys)));
+      assert.equal(made.filter(Boolean).length, 1);
+      const winners = pairs[made.indexOf(true)]!;
+      assert.deepEqual(await store.readApiKeys(), winners.toReversed());
+      for (const { id } of winners) await store.revokeApiKey({ environments: [LIVE, TEST], id });
+      assert.equal(await store.createFirstApiKeys([scene.apiKey()]), false);
+      assert.deepEqual(await store.readApiKeys(), []);
+    });
+
     it('are revoked only from the environments that may be reached', async (t) => {
       const scene = await makeScene(t);
       const { store } = scene;

@@ -67,10 +67,11 @@ async function refill(
   options: {
     dueBy?: number;
     limit?: number;
+    dueFrom?: number;
     exclude?: DeliveryId[];
   },
 ) {
-  const request = { destinationId, dueBy: scene.now, limit: 100, exclude: [], ...options };
+  const request = { destinationId, dueBy: scene.now, dueFrom: 0, limit: 100, exclude: [], ...options };
   const [found] = await scene.store.refill([request]);
   assert.equal(found!.destinationId, destinationId);
   return { ids: found!.deliveries.map((delivery) => delivery.id), nextDueAt: found!.nextDueAt };
@@ -121,6 +122,20 @@ function testRefill(makeScene: MakeScene): void {
     assert.deepEqual(await due(START + 9, ids.slice(1), 0), { ids: [], nextDueAt: START });
   });
 
+  it('is asked from when on to look: what is due from then on comes, and what was forced', async (t) => {
+    const scene = await makeScene(t);
+    const destination = await scene.createDestination();
+    const ids: DeliveryId[] = [];
+    for (let i = 0; i < 4; i++, scene.pass(MINUTE)) ids.push((await scene.acceptOne(destination)).id);
+    await scene.record(result(ids[0]!, 0, succeed()));
+    await scene.store.retryDelivery(scene.sendAgain(ids[3]!));
+    const dueFrom = START + MINUTE;
+    const found = await refill(scene, destination, { dueFrom });
+    assert.deepEqual(found, { ids: [ids[3], ids[1], ids[2]], nextDueAt: null });
+    const one = await refill(scene, destination, { dueFrom, limit: 1 });
+    assert.deepEqual(one, { ids: [ids[3]], nextDueAt: dueFrom });
+  });
+
   it('answers several destinations at once, in order, also those without work', async (t) => {
     const scene = await makeScene(t);
     const [one, two, deleted] = await Promise.all(Array.from({ length: 3 }, () => scene.createDestination()));
@@ -128,7 +143,7 @@ function testRefill(makeScene: MakeScene): void {
     await scene.acceptOne(deleted!);
     await scene.store.deleteDestination({ environment: LIVE, id: deleted!, now: START });
     const asked = [two!, one!, deleted!, scene.ids.next('dst')];
-    const requests = asked.map((destinationId) => ({ destinationId, dueBy: START, limit: 9, exclude: [] }));
+    const requests = asked.map((destinationId) => ({ destinationId, dueBy: START, dueFrom: 0, limit: 9, exclude: [] }));
     const found = await scene.store.refill(requests);
     assert.deepEqual(
       found.map((refilled) => refilled.destinationId),

@@ -124,7 +124,7 @@ export const takeOver = action<{ isTaken: boolean; outcome: RecordOutcome | null
     if (taken.length === 0) return { isTaken: false, outcome: null, rev: null };
     const { destinations } = await store.sweep({ after: null, limit: 10, shards: taken });
     if (destinations.length === 0) return { isTaken: true, outcome: null, rev: null };
-    const request = { destinationId: destination, dueBy: Number.MAX_SAFE_INTEGER, limit: 10, exclude: [] };
+    const request = { destinationId: destination, dueFrom: 0, dueBy: Number.MAX_SAFE_INTEGER, limit: 10, exclude: [] };
     const [refill] = await store.refill([request]);
     const open = refill!.deliveries.find((delivery) => delivery.id === id);
     if (open === undefined) return { isTaken: true, outcome: null, rev: null };

@@ -13,6 +13,8 @@ export type Proxy = {
   /** Refuses everything, and cuts what is there. */
   goAway: () => void;
   comeBack: () => void;
+  /** As a firewall that forgets the connections there are: nothing passes on them, and nobody is told. */
+  forget: () => void;
   close: () => Promise<void>;
 };
 
@@ -26,13 +28,16 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let cut: { kind: Cut; done: () => void } | null = null;
   let isAway = false;
+  /** Connections made before this many times of forgetting are forgotten. */
+  let forgettings = 0;
 
   const pass = (client: Socket): void => {
     if (isAway) {
       client.destroy();
       return;
     }
-    const server = connect(Number(port), hostname);
+    const server = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    const madeAt = forgettings;
     const end = (): void => {
       client.destroy();
       server.destroy();
@@ -40,6 +45,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     for (const socket of [client, server]) {
       sockets.add(socket);
       socket.on('error', end);
+      socket.on('end', () => madeAt === forgettings && end());
       socket.on('close', () => {
         sockets.delete(socket);
         end();
@@ -47,6 +53,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     }
     let isCutting: (() => void) | null = null;
     client.on('data', (data: Buffer) => {
+      if (madeAt !== forgettings) return;
       if (cut === null || !data.includes(COMMIT)) {
         server.write(data);
         return;
@@ -62,6 +69,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       }
     });
     server.on('data', (data: Buffer) => {
+      if (madeAt !== forgettings) return;
       // The server has committed, or refused to, and nobody will hear of it.
       if (isCutting === null) client.write(data);
       else if (data.includes(IDLE)) {
@@ -71,7 +79,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     });
   };
 
-  const listener = createServer(pass).listen(0, '127.0.0.1');
+  const listener = createServer({ allowHalfOpen: true }, pass).listen(0, '127.0.0.1');
   await once(listener, 'listening');
   target.port = String((listener.address() as AddressInfo).port);
   const cutAll = (): void => sockets.forEach((socket) => socket.destroy());
@@ -84,6 +92,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     },
     comeBack() {
       isAway = false;
+    },
+    forget() {
+      forgettings++;
     },
     async close() {
       cutAll();

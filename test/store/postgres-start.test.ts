@@ -1,0 +1,199 @@
+// Starting on a database at the same moment as others: one lock decides who was first.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { Client } from 'pg';
+import { delay, systemClock } from '../../src/runtime/clock.ts';
+import { openPostgresCopyTarget } from '../../src/store/postgres/copy-target.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts';
+import { TURN_LOCK } from '../../src/store/postgres/turns.ts';
+import { StoreError } from '../../src/store/store.ts';
+import type { NewNode } from '../../src/store/store.ts';
+import { Service, environmentOf, runCommand } from '../e2e/service.ts';
+import { MASTER_KEY, atEnd } from './data-dirs.ts';
+import { Databases, storeOptions } from './postgres/databases.ts';
+import { startPostgres } from './postgres/server.ts';
+import type { PostgresServer } from './postgres/server.ts';
+import { Scene } from './scene.ts';
+
+const SOURCE = 'source-1';
+const HEX_KEY = Buffer.from(MASTER_KEY).toString('hex');
+const WAIT_MS_MAX = 10_000;
+const LOOK_EVERY_MS = 10;
+
+let server: PostgresServer;
+let databases: Databases;
+
+before(async () => {
+  server = await startPostgres(['fsync=off']);
+  databases = new Databases(server);
+});
+after(() => server.stop());
+
+const nameOf = (url: string): string => new URL(url).pathname.slice(1);
+
+/** As a node that serves has it. */
+async function open(t: TestContext, url: string, options: Partial<PostgresStoreOptions> = {}) {
+  const store = await openPostgresStore(storeOptions(url, options));
+  atEnd(t, () => store.close());
+  const { ids } = new Scene(store);
+  const node: NewNode = { id: ids.next('nod'), name: 'web-1', version: '1', address: '10.0.0.1:8383', leaseMs: 60_000 };
+  return { store, cluster: store.cluster!, node };
+}
+
+async function openTarget(t: TestContext, url: string, options: Partial<PostgresStoreOptions> = {}) {
+  const target = await openPostgresCopyTarget(storeOptions(url, options));
+  atEnd(t, () => target.close());
+  return target;
+}
+
+const refuses =
+  (...words: string[]) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof StoreError, String(error));
+    assert.equal(error.code, 'in_use', error.message);
+    for (const word of words) assert.ok(error.message.includes(word), error.message);
+    return true;
+  };
+
+/** Stops before the statement until it is let go, for a while at most. */
+function stopBefore(statement: string) {
+  const reached = Promise.withResolvers<void>();
+  const letGo = Promise.withResolvers<void>();
+  const beforeStatement = async (name: string): Promise<void> => {
+    if (name !== statement) return;
+    reached.resolve();
+    // A test that fails has nobody who lets go.
+    await Promise.race([letGo.promise, delay(systemClock, 2 * WAIT_MS_MAX)]);
+  };
+  return { beforeStatement, reached: reached.promise, letGo: () => letGo.resolve() };
+}
+
+/** Resolves when somebody waits for another's lock of the kind that those who start take. */
+async function whenSomebodyWaits(url: string): Promise<void> {
+  const sql = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+               WHERE d.datname = '${nameOf(url)}' AND l.locktype = 'advisory' AND NOT l.granted`;
+  const deadline = performance.now() + WAIT_MS_MAX;
+  while ((await server.query(sql)).length === 0) {
+    assert.ok(performance.now() < deadline, 'nobody waits');
+    await delay(systemClock, LOOK_EVERY_MS);
+  }
+}
+
+describe('the first keys', { timeout: 120_000 }, () => {
+  it('are made by one of those who start together', async (t) => {
+    const url = await databases.make(t);
+    const { beforeStatement, reached, letGo } = stopBefore('api_keys_insert');
+    const [fast, slow] = [await open(t, url, { beforeStatement }), await open(t, url)];
+    const [first, second] = [new Scene(fast.store).apiKey(), new Scene(slow.store).apiKey()];
+    const making = fast.store.createFirstApiKeys([first]);
+    await reached;
+    const late = slow.store.createFirstApiKeys([second]);
+    await whenSomebodyWaits(url);
+    letGo();
+    assert.deepEqual(await Promise.all([making, late]), [true, false]);
+    assert.deepEqual(await fast.store.readApiKeys(), [first]);
+  });
+
+  it('are not made in a database that a copy is going into', async (t) => {
+    const url = await databases.make(t);
+    const { store } = await open(t, url);
+    const target = await openTarget(t, url);
+    await target.begin(SOURCE);
+    await assert.rejects(store.createFirstApiKeys([new Scene(store).apiKey()]), refuses('postrider copy'));
+  });
+
+  it('are printed by one of two services that start together', async (t) => {
+    const settings = { DATABASE_URL: await databases.make(t), MASTER_KEY: HEX_KEY };
+    const services = [new Service(settings), new Service(settings)];
+    for (const service of services) atEnd(t, () => service.end());
+    await Promise.all(services.map((service) => service.start()));
+    assert.equal(services.filter(({ key }) => key !== '').length, 1);
+  });
+});
+
+describe('a copy into a database that a node serves', { timeout: 120_000 }, () => {
+  it('is refused, with the name of the node, though the database is empty', async (t) => {
+    const url = await databases.make(t);
+    const { cluster, node } = await open(t, url);
+    await cluster.addNode(node);
+    const target = await openTarget(t, url);
+    await assert.rejects(target.begin(SOURCE), refuses('web-1', '10.0.0.1:8383', 'stop'));
+    await cluster.removeNode(node.id);
+    assert.equal((await target.begin(SOURCE)).isComplete, false);
+    await assert.rejects(cluster.addNode(node), refuses('postrider copy'));
+  });
+
+  it('is refused also when it would go on', async (t) => {
+    const url = await databases.make(t);
+    const { cluster, node } = await open(t, url);
+    const target = await openTarget(t, url);
+    await target.begin(SOURCE);
+    // As a version that did not look would have left it.
+    await server.query(`UPDATE meta SET name = 'hidden' WHERE name = 'copy'`, nameOf(url));
+    await cluster.addNode(node);
+    await server.query(`UPDATE meta SET name = 'copy' WHERE name = 'hidden'`, nameOf(url));
+    await assert.rejects(target.begin(SOURCE), refuses('web-1'));
+  });
+
+  it('counts nobody whose lease has run out; one that wakes up finds itself removed, and is refused', async (t) => {
+    const url = await databases.make(t);
+    const { cluster, node } = await open(t, url);
+    await cluster.addNode(node);
+    await cluster.takeShards({ node: node.id, shards: [1, 2, 3] });
+    await server.query('UPDATE nodes SET heartbeat_at = heartbeat_at - 2 * lease_ms', nameOf(url));
+    const target = await openTarget(t, url);
+    await target.begin(SOURCE);
+    assert.equal(await cluster.renewLease(node.id), null);
+    await assert.rejects(cluster.addNode(node), refuses('postrider copy'));
+    assert.deepEqual(new Set((await cluster.readCluster()).owners), new Set([null]));
+  });
+
+  it('waits for a node that is just starting, and is then refused', async (t) => {
+    const url = await databases.make(t);
+    const { beforeStatement, reached, letGo } = stopBefore('nodes_upsert');
+    const { cluster, node } = await open(t, url, { beforeStatement });
+    const target = await openTarget(t, url);
+    const adding = cluster.addNode(node);
+    await reached;
+    const beginning = assert.rejects(target.begin(SOURCE), refuses('web-1'));
+    await whenSomebodyWaits(url);
+    letGo();
+    await adding;
+    await beginning;
+  });
+
+  it('makes a node wait that starts at that moment, and then refuses it', async (t) => {
+    const url = await databases.make(t);
+    const { beforeStatement, reached, letGo } = stopBefore('copy_progress_insert');
+    const { cluster, node } = await open(t, url);
+    const target = await openTarget(t, url, { beforeStatement });
+    const beginning = target.begin(SOURCE);
+    await reached;
+    const adding = assert.rejects(cluster.addNode(node), refuses('postrider copy'));
+    await whenSomebodyWaits(url);
+    letGo();
+    await beginning;
+    await adding;
+  });
+
+  it('ends a service that was about to serve', async (t) => {
+    const url = await databases.make(t);
+    const environment = environmentOf({ DATABASE_URL: url, MASTER_KEY: HEX_KEY, PORT: '0' });
+    assert.equal((await runCommand(['keys', 'create', '--mode', 'test'], environment)).code, 0);
+    // So that the service has opened everything and listens before it learns of the copy.
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    atEnd(t, () => holder.end());
+    await holder.query(`SELECT pg_advisory_lock(${TURN_LOCK})`);
+    const serving = runCommand(['serve'], environment);
+    await whenSomebodyWaits(url);
+    const unfinished = Buffer.from(JSON.stringify({ sourceId: SOURCE, isComplete: false, tables: {} })).toString('hex');
+    await holder.query(`INSERT INTO meta (name, value) VALUES ('copy', '\\x${unfinished}')`);
+    await holder.query(`SELECT pg_advisory_unlock(${TURN_LOCK})`);
+    const { code, stderr } = await serving;
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /postrider copy/);
+  });
+});
