@@ -30,10 +30,10 @@ const SELECT_NEXT_DESTINATIONS = statement<{ destination_id: Uint8Array; due_at:
    ORDER BY next.nth`,
 );
 
-// Forced ones, then those from the bound on: until vacuum the index keeps entries of deliveries that have gone, and they
-// are the earliest. Past 300,000 of them a refill read 2,515 buffers, and 9,036 beside an old snapshot (a pg_dump); from
-// a bound on it reads 41. What is excluded is hashed once for all destinations: compared one by one, a thousand ids on
-// the wire would be looked through for each row.
+// Forced ones, then those from the bound on: until vacuum the index keeps entries of deliveries that have gone, which
+// are the earliest. Past 300,000 of them a refill read 2,515 buffers, and 9,036 beside an old snapshot (a pg_dump);
+// from a bound on it reads 41. What is excluded is hashed once for all destinations: compared one by one, a thousand
+// ids on the wire would be looked through for each row.
 const SELECT_IN_ORDER = batchStatement<OpenRow & { place: number }>(
   'refill',
   { place: 'int4', destination_id: 'uuid', due_from: 'int8', count: 'int4' },
