@@ -10,6 +10,7 @@ import { openPool } from '../../src/store/postgres/connections.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { statement } from '../../src/store/postgres/statement.ts';
 import { createTransactions } from '../../src/store/postgres/transaction.ts';
+import type { Tx } from '../../src/store/postgres/transaction.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
@@ -96,6 +97,36 @@ describe('a transaction', () => {
     const xid = await write(async (tx) => (await tx.run(SELECT_XID))[0]!.xid);
     assert.equal(await resolve(xid), 'committed');
     assert.equal(await resolve(String(BigInt(xid) + 1_000_000n)), 'aborted');
+  });
+
+  it('is planned anew when its tables have grown since', async (t) => {
+    const url = await databases.make(t);
+    const settings = ['plan_cache_mode = force_generic_plan'];
+    const pool = openPool({ url, settings, onError: () => {} }, 1);
+    atEnd(t, () => pool.end());
+    let now = 0;
+    const clock = { ...systemClock, monotonic: () => now };
+    const { read, look, write } = createTransactions({ pool, clock, random: systemRandom, isDistributed: false });
+    await pool.query('CREATE TABLE grown (n int4 PRIMARY KEY) WITH (autovacuum_enabled = off)');
+    await pool.query('VACUUM ANALYZE grown');
+    const FIND = statement<{ n: number }>('test_grown', 'SELECT n FROM grown WHERE n = $1::int4');
+    const find = (tx: Tx) => tx.run(FIND, [7]);
+    const planned = async (): Promise<string> =>
+      JSON.stringify((await pool.query('EXPLAIN EXECUTE test_grown (7)')).rows);
+
+    await write(find);
+    await pool.query('INSERT INTO grown SELECT generate_series(1, 20000)');
+    for (const work of [read, look, write]) assert.deepEqual(await work(find), [{ n: 7 }]);
+    assert.match(await planned(), /Seq Scan/, 'the server has kept the plan for an empty table');
+    for (const work of [read, look, write]) {
+      await pool.query('TRUNCATE grown');
+      await pool.query('VACUUM ANALYZE grown');
+      await look(find);
+      await pool.query('INSERT INTO grown SELECT generate_series(1, 20000)');
+      now += 2_000;
+      assert.deepEqual(await work(find), [{ n: 7 }]);
+      assert.match(await planned(), /Index/);
+    }
   });
 
   it('is tried again when another one was in the way', async (t) => {

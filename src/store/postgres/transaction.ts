@@ -72,6 +72,16 @@ const BEGIN: Sendable = { name: 'BEGIN', text: 'BEGIN' };
 const BEGIN_READING: Sendable = { name: 'BEGIN READ', text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' };
 const COMMIT: Sendable = { name: 'COMMIT', text: 'COMMIT' };
 const ROLLBACK: Sendable = { name: 'ROLLBACK', text: 'ROLLBACK' };
+const DISCARD_PLANS: Sendable = { name: 'DISCARD PLANS', text: 'DISCARD PLANS' };
+
+/**
+ * A connection keeps the plan of a prepared statement until the server's statistics change, a minute or more later. One
+ * made while a table was empty reads all of it: 300,000 deliveries later each result would look through every page.
+ * Planning anew so often costs nothing that could be measured, and in that time a table grows by little.
+ */
+const PLANS_KEPT_MS = 2_000;
+/** When each connection last forgot its plans. */
+const plannedAt = new WeakMap<PoolClient, number>();
 
 type Options = {
   pool: Pool;
@@ -194,8 +204,10 @@ async function readOnce<Result>(options: Options, work: (tx: Tx) => Promise<Resu
 
 async function lookOnce<Result>(options: Options, work: (tx: Tx) => Promise<Result>): Promise<Result> {
   return withConnection(options.pool, async (client, discard) => {
+    const tx = new PipelinedTransaction(client, options);
+    tx.renewPlans();
     try {
-      return await work(new PipelinedTransaction(client, options));
+      return await work(tx);
     } catch (error) {
       if (isConnectionLoss(error)) discard(error as Error);
       throw error;
@@ -240,17 +252,28 @@ class Refusal extends Error {
 }
 
 class PipelinedTransaction implements Tx {
+  readonly #client: PoolClient;
   readonly #pipeline: Pipeline;
   readonly #options: Options;
   readonly #sent: Promise<unknown>[] = [];
 
   constructor(client: PoolClient, options: Options) {
+    this.#client = client;
     this.#pipeline = new Pipeline(client);
     this.#options = options;
   }
 
   begin(what: Sendable): void {
     void this.#track(this.#pipeline.send(what, []));
+    // Not before: the state that a transaction sees would be fixed by it.
+    this.renewPlans();
+  }
+
+  renewPlans(): void {
+    const now = this.#options.clock.monotonic();
+    if (now - (plannedAt.get(this.#client) ?? Number.NEGATIVE_INFINITY) < PLANS_KEPT_MS) return;
+    plannedAt.set(this.#client, now);
+    void this.#track(this.#pipeline.send(DISCARD_PLANS, []));
   }
 
   run<Row>(what: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
