@@ -6,7 +6,6 @@ import { hostname } from 'node:os';
 import { createAcceptor } from './accept/accept.ts';
 import type { Acceptor } from './accept/accept.ts';
 import { createAuthenticator } from './api/auth.ts';
-import type { Authenticator } from './api/auth.ts';
 import { createServer } from './api/server.ts';
 import { createAttempter } from './attempt/attempter.ts';
 import type { Attempter } from './attempt/attempter.ts';
@@ -23,7 +22,7 @@ import { Dispatcher } from './dispatch/dispatcher.ts';
 import { createPayloads } from './dispatch/payloads.ts';
 import { createRunner } from './dispatch/runner.ts';
 import type { FinishedAttempt } from './dispatch/runner.ts';
-import { createRetentionLoops } from './maintain/retention.ts';
+import { createLoops } from './loops.ts';
 import { createFollower } from './match/follow.ts';
 import type { Follower } from './match/follow.ts';
 import { IndexedMatcher } from './match/indexed.ts';
@@ -38,8 +37,6 @@ import { watchEventLoopDelay } from './runtime/event-loop.ts';
 import { createIds } from './runtime/ids.ts';
 import type { Ids } from './runtime/ids.ts';
 import type { Log } from './runtime/log.ts';
-import { createLoop } from './runtime/loop.ts';
-import type { Loop } from './runtime/loop.ts';
 import { createMetrics } from './runtime/metrics.ts';
 import type { Metrics } from './runtime/metrics.ts';
 import { systemRandom } from './runtime/random.ts';
@@ -65,12 +62,7 @@ type Base = {
   onError: (error: unknown, where: string) => void;
 };
 
-/** How soon a change made beside this process (a key revoked on the command line) is noticed. */
-const FOLLOW_INTERVAL_MS = 250;
-const TOUCH_KEYS_INTERVAL_MS = 10_000;
 const STATS_LIFETIME_MS = 5_000;
-/** Other nodes finish deliveries that this one counted. */
-const RECOUNT_INTERVAL_MS = 60_000;
 /** At a stop: for results that cannot be stored. They are not lost, only sent again after the next start. */
 const STORE_WAIT_MAX_MS = 5_000;
 
@@ -87,7 +79,7 @@ export async function startApp(options: {
   const { cluster, follower, recorder, dispatcher } = createDelivering(base, attempter);
   const acceptor = createAccepting(base, { cluster, follower, dispatcher });
   const authenticator = createAuthenticator({ store: base.store, clock: base.clock });
-  const { loops, wakeEndDeleted } = createLoops(base, { cluster, follower, authenticator });
+  const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
   const state = { isReady: false };
 
   const parts = { guard, attempter, cluster, follower, dispatcher, acceptor, wakeEndDeleted };
@@ -293,78 +285,6 @@ function createAccepting(
     },
     onRefused: (reason) => metrics.acceptsRefused.inc({ reason }),
   });
-}
-
-/** Every background loop of the service, but for the dispatcher's own sweep. */
-function createLoops(
-  base: Base,
-  { cluster, follower, authenticator }: { cluster: Cluster; follower: Follower; authenticator: Authenticator },
-): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { settings, clock, metrics, store, onError } = base;
-  const { loops, wakeEndDeleted } = createRetentionLoops({
-    store,
-    clock,
-    bodyRetentionMs: settings.BODY_RETENTION,
-    rowRetentionMs: settings.ROW_RETENTION,
-    onErased: (count) => metrics.bodiesErased.inc(count),
-    onPruned: (count) => metrics.rowsPruned.inc(count),
-    onError,
-    isOldDataOurs: () => cluster.ownership.ownedSince(0) !== null,
-  });
-  const follow = createLoop({
-    name: 'follow',
-    clock,
-    intervalMs: FOLLOW_INTERVAL_MS,
-    onError,
-    step: createFollowStep(store, follower, authenticator),
-  });
-  const touchKeys = createLoop({
-    name: 'touch-keys',
-    clock,
-    intervalMs: TOUCH_KEYS_INTERVAL_MS,
-    onError,
-    step: async () => {
-      const uses = authenticator.takeUses();
-      if (uses.length > 0) await store.touchApiKeys(uses);
-      return 'idle';
-    },
-  });
-  const recount = createLoop({
-    name: 'recount',
-    clock,
-    intervalMs: RECOUNT_INTERVAL_MS,
-    onError,
-    step: createRecountStep(store, clock),
-  });
-  const shared = store.cluster === undefined ? [] : [recount];
-  return { loops: [follow, touchKeys, ...shared, ...loops], wakeEndDeleted };
-}
-
-/** Notices what was changed beside this process, by the versions that every change raises. */
-function createFollowStep(store: Store, follower: Follower, authenticator: Authenticator) {
-  const authVersions = new Map<number, number>();
-  return async (): Promise<'idle'> => {
-    for (const { environment, configVersion, authVersion } of await store.readEnvironments()) {
-      if (configVersion > follower.configurationOf(environment).version) await follower.catchUp(environment);
-      if (authVersion === authVersions.get(environment)) continue;
-      await authenticator.refresh();
-      authVersions.set(environment, authVersion);
-    }
-    return 'idle';
-  };
-}
-
-/** Counting is skipped until it has cost a twentieth of the time at most. */
-function createRecountStep({ cluster }: Store, clock: Clock) {
-  let notBefore = 0;
-  return async (): Promise<'idle'> => {
-    const startedAt = clock.monotonic();
-    if (startedAt < notBefore) return 'idle';
-    await cluster?.recountUnfinished();
-    const endedAt = clock.monotonic();
-    notBefore = endedAt + 20 * (endedAt - startedAt);
-    return 'idle';
-  };
 }
 
 type ApiParts = {

@@ -54,7 +54,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cluster: ['model', 'runtime', STORE],
   api: ['model', 'runtime', STORE, 'accept', 'match', 'attempt/guard.ts'],
   'config.ts': ['model', 'attempt/guard.ts', 'package.json'],
-  'app.ts': ['model', 'runtime', STORE, 'store', ...ADAPTERS, ...PATH, 'config.ts'],
+  'loops.ts': ['runtime', STORE, 'api', 'cluster', 'maintain', 'match', 'config.ts'],
+  'app.ts': ['model', 'runtime', STORE, 'store', ...ADAPTERS, ...PATH, 'loops.ts', 'config.ts'],
   cli: ['model', 'runtime', 'app.ts', 'config.ts', STORE, 'store', ...ADAPTERS, 'sdk'],
   'main.ts': ['cli', 'app.ts', 'config.ts'],
 };
