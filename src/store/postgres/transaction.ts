@@ -270,6 +270,8 @@ class PipelinedTransaction implements Tx {
   }
 
   renewPlans(): void {
+    // Distributed, the machines that have the rows plan each statement as it comes.
+    if (this.#options.isDistributed) return;
     const now = this.#options.clock.monotonic();
     if (now - (plannedAt.get(this.#client) ?? Number.NEGATIVE_INFINITY) < PLANS_KEPT_MS) return;
     plannedAt.set(this.#client, now);
