@@ -1,8 +1,9 @@
 // What the HTTP layer is given by the composition root: everything that is not HTTP.
 import type { Acceptor } from '../accept/accept.ts';
 import type { Mode } from '../model/api-key.ts';
+import type { ClusterState } from '../model/cluster-state.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import type { DestinationId, NodeId } from '../model/id.ts';
+import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
@@ -50,18 +51,7 @@ export type ApiServices = {
   version: string;
 };
 
-export type ClusterReport = {
-  nodes: {
-    id: NodeId;
-    name: string;
-    version: string;
-    address: string;
-    startedAt: number;
-    lastHeartbeatAt: number;
-    shardsOwned: number;
-    isLeaving: boolean;
-  }[];
-  shardsFree: number;
+export type ClusterReport = ClusterState & {
   /** Unfinished deliveries. */
   backlog: number;
 };

@@ -1,5 +1,6 @@
 // Many nodes on one store that act as one, or one node that is all there is (sole-node.ts): what the rest of the
 // service sees of it.
+import type { ClusterState } from '../model/cluster-state.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationId, NodeId } from '../model/id.ts';
 
@@ -24,19 +25,6 @@ export interface Cluster {
   troubles(): string[];
   read(): Promise<ClusterState>;
 }
-
-export type ClusterState = { nodes: NodeState[]; shardsFree: number };
-
-export type NodeState = {
-  id: NodeId;
-  name: string;
-  version: string;
-  address: string;
-  startedAt: number;
-  lastHeartbeatAt: number;
-  shardsOwned: number;
-  isLeaving: boolean;
-};
 
 /** Of the node itself; the rest it finds out when it listens. */
 export type NodeIdentity = { id: NodeId; name: string; version: string };

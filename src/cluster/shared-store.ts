@@ -1,4 +1,5 @@
 // A node among others on one store: puts its parts together, and acts on what the others announce.
+import type { ClusterState } from '../model/cluster-state.ts';
 import { idShard } from '../model/id.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { isForced } from '../model/delivery.ts';
@@ -12,7 +13,7 @@ import type { Announcer } from './announcer.ts';
 import { correctionOf, isCorrected } from './clock-offset.ts';
 import { createChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
-import type { Cluster, ClusterState, NodeIdentity } from './cluster.ts';
+import type { Cluster, NodeIdentity } from './cluster.ts';
 import { createLease } from './lease.ts';
 import type { Lease } from './lease.ts';
 import { Membership } from './membership.ts';
