@@ -3,6 +3,7 @@ import type { Configuration } from '../match/follow.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { idShard, idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
+import { born } from '../model/transitions.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery } from '../store/store.ts';
 import type { EventBody } from './incoming-event.ts';
@@ -27,16 +28,12 @@ export function toOpenDeliveries(
   deliveries: readonly NewDelivery[],
 ): OpenDelivery[] {
   return deliveries.map(({ id, destinationId }) => ({
+    ...born(idTime(id)),
     id,
     environment: event.environment,
     eventId: event.id,
     destinationId,
     rev: 0,
-    status: 'pending',
-    dueAt: idTime(id),
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
     attemptCount: 0,
   }));
 }

@@ -6,11 +6,11 @@ import type { AttemptResult, AttemptTrigger } from '../model/attempt.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationWithKeys } from '../model/destination.ts';
 import { idTime } from '../model/id.ts';
-import { boundRetryAfter } from '../record/backoff.ts';
-import { isGone, isManualAttempt } from '../record/decide.ts';
+import { boundRetryAfter } from '../model/retry-policy.ts';
+import { isGone, triggerOf } from '../model/transitions.ts';
+import type { Decision } from '../model/transitions.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Decision } from '../store/store.ts';
 import type { Attempting, DestinationQueue } from './destination-queue.ts';
 import type { Ownership } from './ownership.ts';
 import type { Payloads } from './payloads.ts';
@@ -118,7 +118,7 @@ class AttemptRunner implements Runner {
 
   async #record(queue: DestinationQueue, delivery: OpenDelivery, result: AttemptResult) {
     const { recorder, ownership, failingAfterMs, onFinished } = this.#options;
-    const trigger = isManualAttempt(delivery) ? 'manual' : 'schedule';
+    const trigger = triggerOf(delivery);
     const endedAt = Math.round(result.startedAt + result.durationMs);
     const isTooMany = result.responseCode === HTTP_TOO_MANY_REQUESTS;
     const heldUntil = isTooMany ? boundRetryAfter(result.retryAfterAt, endedAt) : 0;

@@ -8,6 +8,7 @@ import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId } from '../../src/model/id.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 const NOW = 1_800_000_000_000;
 const CAPACITY = 1_000;
@@ -37,20 +38,7 @@ function destination(overrides: Partial<DestinationWithKeys> = {}): DestinationW
 const idOf = (n: number): DeliveryId => `dlv_${String(n).padStart(4, '0')}`;
 
 function delivery(n: number, overrides: Partial<OpenDelivery> = {}): OpenDelivery {
-  return {
-    id: idOf(n),
-    environment: 1,
-    eventId: 'evt_1',
-    destinationId: 'dst_1',
-    rev: 0,
-    status: 'pending',
-    dueAt: NOW,
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
-    attemptCount: 0,
-    ...overrides,
-  };
+  return openDelivery({ id: idOf(n), dueAt: NOW, ...overrides });
 }
 
 const forced = (n: number): OpenDelivery =>

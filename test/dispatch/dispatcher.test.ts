@@ -8,6 +8,7 @@ import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { settle, VirtualClock } from '../sim/virtual-clock.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 function destination(id: DestinationId): DestinationWithKeys {
   return {
@@ -74,17 +75,7 @@ async function setUp(options: { slots?: number; mayRun?: () => boolean } = {}) {
     } as const;
     const deliveries = Array.from({ length: count }, (): OpenDelivery => {
       const id = `dlv_${String(made++).padStart(8, '0')}` as const;
-      const schedule = { dueAt: clock.now(), scheduledAt: null, fallbackStatus: null, schedulePosition: 0 };
-      return {
-        id,
-        environment: 1,
-        eventId: 'evt_1',
-        destinationId,
-        rev: 0,
-        status: 'pending',
-        attemptCount: 0,
-        ...schedule,
-      };
+      return openDelivery({ id, destinationId, dueAt: clock.now() });
     });
     dispatcher.offer(deliveries, event, new Uint8Array());
   };

@@ -13,6 +13,7 @@ import { createIds } from '../../src/runtime/ids.ts';
 import type { AttemptToRecord } from '../../src/record/recorder.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { VirtualClock, settle } from '../sim/virtual-clock.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 const SUCCESS: Omit<AttemptResult, 'startedAt'> = {
   outcome: 'succeeded',
@@ -107,19 +108,13 @@ async function setUp(overrides: Partial<DestinationWithKeys> = {}) {
     onError: (error) => assert.fail(String(error)),
   });
   await clock.runFor(dispatcher.start());
-  const delivery = (): OpenDelivery => ({
-    id: ids.next('dlv', idShard(destination.id)),
-    environment: 1,
-    eventId: ids.next('evt'),
-    destinationId: destination.id,
-    rev: 0,
-    status: 'pending',
-    dueAt: clock.now(),
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
-    attemptCount: 0,
-  });
+  const delivery = (): OpenDelivery =>
+    openDelivery({
+      id: ids.next('dlv', idShard(destination.id)),
+      eventId: ids.next('evt'),
+      destinationId: destination.id,
+      dueAt: clock.now(),
+    });
   const offer = (count: number): void => {
     const event = { id: ids.next('evt'), environment: 1, type: 'a.b', idempotencyKey: null };
     const deliveries = Array.from({ length: count }, delivery);

@@ -9,6 +9,7 @@ import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -82,20 +83,7 @@ function destination(overrides: Partial<DestinationWithKeys> = {}): DestinationW
 }
 
 function open(number: number, overrides: Partial<OpenDelivery> = {}): OpenDelivery {
-  return {
-    id: `dlv_${String(number).padStart(4, '0')}`,
-    environment: 2,
-    eventId: 'evt_1',
-    destinationId: 'dst_1',
-    rev: 0,
-    status: 'pending',
-    dueAt: NOW,
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
-    attemptCount: 0,
-    ...overrides,
-  };
+  return openDelivery({ id: `dlv_${String(number).padStart(4, '0')}`, dueAt: NOW, ...overrides });
 }
 
 function queueOf(overrides: Partial<DestinationWithKeys> = {}): DestinationQueue {
