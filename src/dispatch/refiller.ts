@@ -2,7 +2,9 @@
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Refill, Store } from '../store/store.ts';
-import type { DestinationQueue, Instant } from './destination-queue.ts';
+import type { Appetite } from './backlog.ts';
+import type { DestinationQueue } from './destination-queue.ts';
+import type { Instant } from './instant.ts';
 
 const DESTINATIONS_MAX = 100;
 /** Rows in one read: a busy destination comes round again, the others must not wait for all of its backlog. */
@@ -19,32 +21,29 @@ export function createRefiller(options: {
   store: Pick<Store, 'refill'>;
   clock: Clock;
   instant: () => Instant;
-  capacityOf: (queue: DestinationQueue) => number;
+  /** How many deliveries a destination may have waiting in memory. */
+  roomOf: () => number;
   /** The queues that a read brought something to, or failed for. */
   onRefilled: (queues: DestinationQueue[]) => void;
   onError: (error: unknown) => void;
 }): Refiller {
-  const { store, clock, instant, capacityOf, onRefilled, onError } = options;
+  const { store, clock, instant, roomOf, onRefilled, onError } = options;
   const wanted = new Set<DestinationQueue>();
   let isRunning = false;
   let isStopped = false;
 
-  const request = (queue: DestinationQueue, share: number, at: Instant) => {
-    const capacity = capacityOf(queue);
-    return {
-      destinationId: queue.id,
-      dueBy: queue.refillDueBy(capacity, at),
-      dueFrom: queue.refillDueFrom(),
-      limit: Math.min(queue.refillWanted(capacity, at), share),
-      exclude: queue.heldIds(),
-    };
-  };
+  const request = ({ id, backlog }: DestinationQueue, appetite: Appetite, share: number) => ({
+    destinationId: id,
+    ...backlog.refillBounds(appetite),
+    limit: Math.min(backlog.refillWanted(appetite), share),
+    exclude: backlog.heldIds(),
+  });
 
   const readOnce = async (queues: DestinationQueue[]): Promise<void> => {
     const at = instant();
     const share = Math.max(ROWS_PER_DESTINATION_MIN, Math.ceil(ROWS_MAX / queues.length));
-    const requests = queues.map((queue) => request(queue, share, at));
-    for (const queue of queues) queue.beginRefill();
+    const requests = queues.map((queue) => request(queue, queue.appetite(roomOf(), at), share));
+    for (const queue of queues) queue.backlog.beginRefill();
     let refills: Refill[] | null = null;
     try {
       refills = await store.refill(requests);
@@ -63,7 +62,8 @@ export function createRefiller(options: {
       const queues = [...wanted].slice(0, DESTINATIONS_MAX);
       for (const queue of queues) wanted.delete(queue);
       // It may have been paused, deleted or filled since it asked.
-      const due = queues.filter((queue) => !queue.isOver && queue.refillWanted(capacityOf(queue), at) > 0);
+      const isWanting = (queue: DestinationQueue) => queue.backlog.refillWanted(queue.appetite(roomOf(), at)) > 0;
+      const due = queues.filter((queue) => !queue.isOver && isWanting(queue));
       if (due.length > 0) await readOnce(due);
     }
     isRunning = false;
