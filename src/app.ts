@@ -19,7 +19,7 @@ import { createSoleNode } from './cluster/sole-node.ts';
 import { VERSION } from './config.ts';
 import type { Settings } from './config.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { createPayloads } from './dispatch/payloads.ts';
+import { Payloads } from './dispatch/payloads.ts';
 import { AttemptPipeline } from './dispatch/pipeline.ts';
 import type { FinishedAttempt } from './dispatch/pipeline.ts';
 import { createLoops } from './loops.ts';
@@ -182,7 +182,7 @@ function createDelivering(base: Base, attempter: Attempter) {
       dispatcher.resume();
     },
   });
-  const payloads = createPayloads(store, settings.PAYLOAD_CACHE);
+  const payloads = new Payloads(store, settings.PAYLOAD_CACHE);
   const cluster = createCluster(base, follower, () => dispatcher);
   const { ownership } = cluster;
   const pipeline = new AttemptPipeline({

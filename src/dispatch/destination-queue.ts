@@ -14,14 +14,23 @@ import type { Schedule } from '../model/retry-policy.ts';
 import type { Refill } from '../store/store.ts';
 import { Backlog } from './backlog.ts';
 import type { Appetite } from './backlog.ts';
-import { createHealth } from './health.ts';
-import type { Health } from './health.ts';
+import { Health } from './health.ts';
 import { InFlight } from './in-flight.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
 import { Pace } from './pace.ts';
-import { Place } from './place.ts';
+import type { ReadyPlace } from './ready-queues.ts';
+import type { HeapPlace } from './wake-heap.ts';
+
+/** Where those who hold the queue have put it. Kept with the queue, so that finding it there is no look-up. */
+export class Place implements HeapPlace, ReadyPlace {
+  wakeAt: number = NEVER;
+  heapIndex = -1;
+  readyBucket = -1;
+  /** How many of its waiting deliveries are in the sum over all queues. */
+  countedWaiting = 0;
+}
 
 type State = 'active' | 'pausing' | 'paused' | 'deleted' | 'released' | 'lost';
 
@@ -31,7 +40,6 @@ export class DestinationQueue {
   readonly backlog: Backlog = new Backlog();
   readonly inFlight: InFlight = new InFlight();
   readonly pace: Pace;
-  /** Where those who hold the queue have put it. */
   readonly place: Place = new Place();
   #destination: DestinationWithKeys;
   #schedule: Schedule;
@@ -43,7 +51,7 @@ export class DestinationQueue {
     this.#destination = destination;
     this.#schedule = resolveSchedule(destination.retryPolicy);
     this.#state = destination.status;
-    this.health = createHealth(destination.id, destination.maxInFlight, stored);
+    this.health = new Health(destination.id, destination.maxInFlight, stored);
     this.pace = new Pace(destination.ratePerSecond, at, ownedSince);
   }
 
@@ -81,7 +89,7 @@ export class DestinationQueue {
 
   /** What it would take from the store now. */
   appetite(room: number, { now }: Instant): Appetite {
-    return { room, now, onlyForced: this.#isPaused() || this.health.heldUntil() > now };
+    return { room, now, onlyForced: this.#isPaused() || this.health.heldUntil > now };
   }
 
   endRefill(refill: Pick<Refill, 'deliveries' | 'nextDueAt'> | null): void {
@@ -102,30 +110,30 @@ export class DestinationQueue {
     const { count, unsentCount } = this.inFlight;
     const { maxInFlight } = this.#destination;
     if (isForced(first)) return count < maxInFlight ? this.pace.forcedMayStartAt(at, unsentCount) : NEVER;
-    if (this.#isPaused() || count >= Math.min(maxInFlight, this.health.inFlightLimit())) return NEVER;
+    if (this.#isPaused() || count >= Math.min(maxInFlight, this.health.inFlightLimit)) return NEVER;
     // What waits in memory was due when it came, and stays so if the wall clock is set back.
-    const heldMs = Math.max(0, this.health.heldUntil() - at.now);
+    const heldMs = Math.max(0, this.health.heldUntil - at.now);
     return Math.max(this.pace.scheduledMayStartAt(at, unsentCount), at.monotonic + heldMs);
   }
 
   /** Monotonic ms at which time alone makes something possible here: a start, or a look into the store. */
   nextLookAt(at: Instant): number {
     const startAt = this.startableAt(at);
-    const storeAt = Math.max(this.backlog.storeDueAt(), this.health.heldUntil());
+    const storeAt = Math.max(this.backlog.storeDueAt(), this.health.heldUntil);
     if (this.#isPaused() || storeAt === NEVER || storeAt <= at.now) return startAt;
     return Math.min(startAt, at.monotonic + (storeAt - at.now));
   }
 
   /** Takes the first waiting delivery onto the wire; call only when `canStart`. */
   start(at: Instant): AttemptUnderWay {
-    this.pace.noteStart(at, this.health.spacingMs());
+    this.pace.noteStart(at, this.health.spacingMs);
     return this.inFlight.start(this.backlog.take());
   }
 
   /** Whether what was started must not be sent after all: since then the destination was changed, or held. */
   isHeldBack(delivery: OpenDelivery, now: number): boolean {
     if (this.inFlight.sentCount >= this.#destination.maxInFlight) return true;
-    return !isForced(delivery) && (this.#isPaused() || this.health.heldUntil() > now);
+    return !isForced(delivery) && (this.#isPaused() || this.health.heldUntil > now);
   }
 
   /** The request of an attempt goes out. */

@@ -1,8 +1,7 @@
 // When one destination's next attempt may start, as far as time decides it: its rate, the spacing that its failures
 // cost it, and a rest after what could not be sent.
 import type { Instant } from './instant.ts';
-import { createRateLimit } from './rate-limit.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { RateLimit } from './rate-limit.ts';
 
 const REST_AFTER_FAULT_MS = 250;
 /** The store gives expired deliveries again and again until they are ended there: looking for more must not spin. */
@@ -20,7 +19,7 @@ export class Pace {
 
   /** `ownedSince`: monotonic ms; who sent to the destination before may have used up its rate just then. */
   constructor(ratePerSecond: number | null, at: Instant, ownedSince?: number) {
-    this.#rate = createRateLimit(ratePerSecond, at.monotonic, ownedSince);
+    this.#rate = new RateLimit(ratePerSecond, at.monotonic, ownedSince);
   }
 
   /** Monotonic ms. `reserved`: tokens of the rate that attempts started before will take when they are sent. */

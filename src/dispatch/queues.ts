@@ -10,8 +10,7 @@ import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
 import type { Ownership } from './ownership.ts';
 import { ReadyQueues } from './ready-queues.ts';
-import { createRefiller } from './refiller.ts';
-import type { Refiller } from './refiller.ts';
+import { Refiller } from './refiller.ts';
 import { WakeHeap } from './wake-heap.ts';
 
 /** Deliveries that wait in memory: of one destination, and of all together before each is cut to the last number. */
@@ -44,7 +43,7 @@ export class Queues {
     this.#options = options;
     const { store, clock, onDue, onError } = options;
     this.#heap = new WakeHeap(clock, onDue);
-    this.#refiller = createRefiller({
+    this.#refiller = new Refiller({
       store,
       clock,
       instant: () => this.instant(),

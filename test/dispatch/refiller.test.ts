@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DestinationQueue } from '../../src/dispatch/destination-queue.ts';
-import { createRefiller } from '../../src/dispatch/refiller.ts';
+import { Refiller } from '../../src/dispatch/refiller.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import type { Refill, RefillRequest } from '../../src/store/store.ts';
 import { destinationWith } from '../support/destinations.ts';
@@ -22,7 +22,7 @@ function heldRefiller() {
   const reads: { requests: RefillRequest[]; end: (error?: Error) => void }[] = [];
   const refilled: number[] = [];
   const errors: unknown[] = [];
-  const refiller = createRefiller({
+  const refiller = new Refiller({
     store: {
       refill: (requests) =>
         new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@
 import { createAcceptor } from '../../src/accept/accept.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Ownership } from '../../src/dispatch/ownership.ts';
-import { createPayloads } from '../../src/dispatch/payloads.ts';
+import { Payloads } from '../../src/dispatch/payloads.ts';
 import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
 import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
 import { createRetentionLoops } from '../../src/maintain/retention.ts';
@@ -73,7 +73,7 @@ export function createService(options: {
     onTrouble: (error) => onError(error, 'record'),
     onRecovered: () => dispatcher.resume(),
   });
-  const payloads = createPayloads(store, settings.payloadCacheBytes);
+  const payloads = new Payloads(store, settings.payloadCacheBytes);
   const pipeline = new AttemptPipeline({
     perform: options.receivers.performOn(clock),
     recorder,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Ownership } from '../../src/dispatch/ownership.ts';
-import { createPayloads } from '../../src/dispatch/payloads.ts';
+import { Payloads } from '../../src/dispatch/payloads.ts';
 import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
@@ -72,7 +72,7 @@ export async function startDispatching(options: {
     onTrouble: (error) => assert.fail(String(error)),
     onRecovered: () => undefined,
   });
-  const payloads = createPayloads(store, 1_000_000);
+  const payloads = new Payloads(store, 1_000_000);
   const pipeline = new AttemptPipeline({
     perform: ({ deliveryId }, abort) =>
       new Promise((resolve) => {
