@@ -18,6 +18,7 @@ import { createSharedStoreNode } from './cluster/shared-store.ts';
 import { createSoleNode } from './cluster/sole-node.ts';
 import { VERSION } from './config.ts';
 import type { Settings } from './config.ts';
+import { AttemptLog } from './dispatch/attempt-log.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { createPayloads } from './dispatch/payloads.ts';
 import { createRunner } from './dispatch/runner.ts';
@@ -76,7 +77,7 @@ export async function startApp(options: {
   const base = await createBase(options);
   const guard = createGuard({ testSubnets: base.settings.TEST_SUBNETS, allowSubnets: base.settings.ALLOW_SUBNETS });
   const attempter = createSending(base, guard);
-  const { cluster, follower, recorder, dispatcher } = createDelivering(base, attempter);
+  const { cluster, follower, recorder, dispatcher, attemptLog } = createDelivering(base, attempter);
   const acceptor = createAccepting(base, { cluster, follower, dispatcher });
   const authenticator = createAuthenticator({ store: base.store, clock: base.clock });
   const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
@@ -104,6 +105,7 @@ export async function startApp(options: {
     // Bounded, for the store may be the reason why somebody stops us.
     await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(base.clock, STORE_WAIT_MAX_MS)]);
     await base.store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => base.onError(error, 'stop'));
+    attemptLog.flush();
     attempter.close();
     await cluster.close();
     await base.store.close();
@@ -183,6 +185,7 @@ function createDelivering(base: Base, attempter: Attempter) {
     },
   });
   const payloads = createPayloads(store, settings.PAYLOAD_CACHE);
+  const attemptLog = new AttemptLog(log, clock);
   const cluster = createCluster(base, follower, () => dispatcher);
   const { ownership } = cluster;
   const runner = createRunner({
@@ -194,7 +197,10 @@ function createDelivering(base: Base, attempter: Attempter) {
     modeOf: (environment) => modes.get(environment)!,
     bodyRetentionMs: settings.BODY_RETENTION,
     failingAfterMs: settings.FAILING_AFTER,
-    onFinished: (finished) => noteAttempt(metrics, log, finished),
+    onFinished(finished) {
+      countAttempt(metrics, finished);
+      attemptLog.note(finished);
+    },
   });
   const dispatcher: Dispatcher = new Dispatcher({
     store,
@@ -206,7 +212,7 @@ function createDelivering(base: Base, attempter: Attempter) {
     slots: settings.MAX_IN_FLIGHT,
     onError,
   });
-  return { cluster, follower, recorder, dispatcher };
+  return { cluster, follower, recorder, dispatcher, attemptLog };
 }
 
 /** Which shards are ours: those we get among the nodes that share a store, or all of them. */
@@ -373,25 +379,11 @@ async function announcePauses(base: Base, follower: Follower, ids: DestinationId
   }
 }
 
-function noteAttempt(metrics: Metrics, log: Log, { delivery, trigger, result, decision }: FinishedAttempt): void {
+function countAttempt(metrics: Metrics, { delivery, result, decision }: FinishedAttempt): void {
   metrics.attempts.count(result.outcome);
   metrics.attemptSeconds.observe(result.durationMs / 1000);
   if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
   if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count(decision.status);
-  log.info(
-    {
-      delivery: delivery.id,
-      event: delivery.eventId,
-      destination: delivery.destinationId,
-      attempt: delivery.attemptCount + 1,
-      trigger,
-      outcome: result.outcome,
-      code: result.responseCode,
-      ms: Math.round(result.durationMs),
-      status: decision?.status ?? 'unchanged',
-    },
-    'attempt',
-  );
 }
 
 /** Reads again only when what was read is older than `lifetimeMs`: a scrape must not load the store. */
