@@ -8,7 +8,7 @@ import type { Outcome } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Abort } from './abort.ts';
-import { explainDns, explainTcp, explainTls } from './explain.ts';
+import { explainDns, explainTcp, explainTls, inSeconds } from './explain.ts';
 import { canonicalAddress } from './guard.ts';
 import type { Guard } from './guard.ts';
 import { DnsError } from './resolver.ts';
@@ -136,7 +136,7 @@ class Run {
   readonly #cancel = (): void => this.#expire(new ConnectError('cancelled', 'stopped while connecting'));
 
   #timeOut(budgetMs: number): void {
-    this.#expire(new ConnectError('timed_out', `${this.phase} took longer than ${budgetMs / 1000} s`));
+    this.#expire(new ConnectError('timed_out', `${this.phase} took longer than ${inSeconds(budgetMs)}`));
   }
 
   within<T>(step: Promise<T>): Promise<T> {

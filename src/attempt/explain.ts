@@ -54,6 +54,11 @@ export function explainStatus(code: number): string {
   return `answered ${code}; success is 2xx`;
 }
 
+/** Three digits: the rest of a budget is measured to the nanosecond. */
+export function inSeconds(ms: number): string {
+  return `${Number((ms / 1000).toPrecision(3))} s`;
+}
+
 /** A code for those who know it; only such characters as codes have, whatever it came from. */
 export function inBrackets(code: string | undefined): string {
   return code === undefined || !/^[\w/]{1,64}$/.test(code) ? '' : ` (${code})`;
