@@ -17,7 +17,7 @@ export interface Intake {
 
 /** Of one response, for everything but its headers, its body and the shortest framing of its chunks. */
 export const RESPONSE_PADDING_BYTES_MAX = 32_768;
-/** A body in the tiniest chunks is six times as long on the wire; it is read up to here, and then its status decides. */
+/** A body in chunks of one byte is six times as long on the wire: past this its rest is of no interest, either. */
 const RESPONSE_BYTES_MAX = RESPONSE_HEADER_BYTES_MAX + RESPONSE_BODY_READ_BYTES_MAX + RESPONSE_PADDING_BYTES_MAX;
 /** "1\r\n" before a chunk and "\r\n" after it. */
 const CHUNK_FRAMING_BYTES_MIN = 5;
@@ -49,7 +49,8 @@ export function createIntake(socket: Socket, readingTime: ReadingTime): Intake {
     const piece = socket.readableLength > PIECE_BYTES_MAX ? read(PIECE_BYTES_MAX) : read();
     if (piece === null) return null;
     try {
-      // Between two responses nothing may come; an endless something would be read for as long as the socket is kept.
+      // Nothing may come between two responses: an endless something would be read for as long as the socket is kept,
+      // and what lies behind a response, perhaps still unread, would be taken for the beginning of the next.
       if (counts === null) socket.destroy();
       else counts.take(piece);
     } catch (error) {
@@ -60,11 +61,7 @@ export function createIntake(socket: Socket, readingTime: ReadingTime): Intake {
 
   return {
     expectResponse: () => void (counts = new ResponseCounts()),
-    endResponse() {
-      counts = null;
-      // What is unread by now would be taken for the beginning of the next response.
-      if (socket.readableLength > 0) socket.destroy();
-    },
+    endResponse: () => void (counts = null),
     countBody: (bytes) => counts?.countBody(bytes),
   };
 }
