@@ -26,7 +26,6 @@ export type ReplyEnd =
   | 'cancelled'
   | 'closed'
   | 'stale'
-  | 'tls_failed'
   | 'interim_unwanted'
   | 'refused';
 
