@@ -277,8 +277,9 @@ describe('a host that would keep us busy with TLS', () => {
     });
     assert.equal((await failureOf(connect(`https://localhost:${receiver.port}/`))).outcome, 'tls_failed');
     const suites = offeredSuites(await hello);
-    const [ecdhe, ...dhe] = [0xc02f, 0x009e, 0x009f, 0xccaa, 0x0033, 0x0039, 0x0067, 0x006b, 0xc09e, 0xc09f];
-    assert.ok(suites.includes(ecdhe!));
+    const ecdhe = 0xc02f;
+    const dhe = [0x009e, 0x009f, 0xccaa, 0x0033, 0x0039, 0x0067, 0x006b, 0xc09e, 0xc09f];
+    assert.ok(suites.includes(ecdhe));
     assert.deepEqual(
       dhe.filter((suite) => suites.includes(suite)),
       [],
@@ -292,10 +293,10 @@ describe('a host that would keep us busy with TLS', () => {
     client.resume();
     await receiver.connected(1);
     const server = receiver.sockets[0] as TLSSocket;
-    const error = await new Promise<Error | null>((resolve) => {
+    const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
       server.on('error', resolve).renegotiate({}, resolve);
     });
-    assert.equal((error as NodeJS.ErrnoException | null)?.code, 'ERR_SSL_NO_RENEGOTIATION');
+    assert.equal(error?.code, 'ERR_SSL_NO_RENEGOTIATION');
   });
 
   test('cannot send session tickets without end', async (t) => {
