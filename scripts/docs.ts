@@ -89,14 +89,17 @@ async function apiPage(): Promise<string> {
     cursorKey: new Uint8Array(32),
     log: { isLevelEnabled: () => false },
   } as unknown as ApiServices;
-  const { paths = {} } = (await createServer(services)).swagger();
+  const { paths } = (await createServer(services)).openapi();
   const rows = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Operation>).map(([method, operation]) => apiRow(path, method, operation)),
   );
   return page('API', [
     'Every endpoint. A running service describes each in full, with schemas, examples and error codes, at',
-    '`GET /openapi.json` (OpenAPI 3.1), made from the same schemas that validate requests. [Errors](errors.md) has the',
-    'codes; [concepts](../concepts.md) the words.',
+    '`GET /openapi.json` (OpenAPI 3.1), made from the same schemas that validate requests; its `webhooks` section has',
+    'the request that a destination gets. [Errors](errors.md) has the codes; [concepts](../concepts.md) the words.',
+    '',
+    'Besides, each answers 405 to a method that it does not have, 408 to who sends too slowly, and 431 to headers that',
+    'are too long.',
     '',
     '| method and path | what it does | answers |',
     '| --- | --- | --- |',
@@ -104,8 +107,11 @@ async function apiPage(): Promise<string> {
   ]);
 }
 
+const ANSWERED_BY_ALL = ['405', '408', '431'];
+
 function apiRow(path: string, method: string, { summary = '', responses = {} }: Operation): string {
-  return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${Object.keys(responses).sort().join(', ')} |`;
+  const statuses = Object.keys(responses).filter((status) => !ANSWERED_BY_ALL.includes(status));
+  return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${statuses.sort().join(', ')} |`;
 }
 
 function page(title: string, lines: string[]): string {

@@ -12,7 +12,7 @@ import { createCursors } from './cursor.ts';
 import { createDrain } from './drain.ts';
 import { sendError, toApiError } from './error-response.ts';
 import { createHttpServer, HEADER_BYTES_MAX } from './http-server.ts';
-import { addOpenapi, addSharedSchemas } from './openapi.ts';
+import { addOpenapi } from './openapi/document.ts';
 import { createBodyReader } from './request-body.ts';
 import { clip, parseRequestJson, pointTo } from './request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
@@ -27,6 +27,7 @@ import { addEventRoutes } from './routes/events.ts';
 import { addOperationRoutes } from './routes/operations.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
+import { SHOWN_AS } from './schemas/fields.ts';
 import type { ApiServices } from './services.ts';
 import { explainFaults, readQueryNumbers } from './validation.ts';
 
@@ -34,8 +35,7 @@ import { explainFaults, readQueryNumbers } from './validation.ts';
 export async function createServer(services: ApiServices): Promise<ApiApp> {
   const app = createFastify(services);
   app.decorateRequest('caller');
-  await addOpenapi(app, services.version);
-  addSharedSchemas(app);
+  addOpenapi(app, services.version);
   addHooks(app, services);
   addRoutes(app, services);
   await app.ready();
@@ -53,7 +53,15 @@ function createFastify({ ids, clock }: ApiServices): ApiApp {
     genReqId: () => ids.next('req'),
     rewriteUrl: ({ url }) => repairUrl(url!),
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, strict: true, strictTypes: false } },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        strict: true,
+        strictTypes: false,
+        keywords: [SHOWN_AS],
+      },
+    },
     schemaErrorFormatter: explainFaults,
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.addHook('preClose', async () => drain.begin());

@@ -90,21 +90,3 @@ test('the log of a request has its route, never its URL or key', async () => {
   assert.match(text, /"route":"none","status":404/);
   assert.ok(!text.includes('secret') && !text.includes(key));
 });
-
-test('the document names every error that the table has, and each where it can happen', async () => {
-  const { paths } = (await api.expect(200, 'GET', '/openapi.json', OPEN)).json as {
-    paths: Record<string, Record<string, { security: unknown[]; operationId: string; responses: object }>>;
-  };
-  const text = JSON.stringify(paths);
-  const { ERRORS } = await import('../../src/model/error.ts');
-  // What no route of the document answers with: there is no such path, or no such method.
-  const elsewhere = ['method_not_allowed'];
-  for (const code of Object.keys(ERRORS).filter((name) => !elsewhere.includes(name))) {
-    assert.ok(text.includes(`"${code}"`), code);
-  }
-  const operations = Object.entries(paths).flatMap(([path, item]) => Object.values(item).map((o) => ({ path, ...o })));
-  assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
-  for (const { path, security } of operations) {
-    assert.equal(security.length, path.startsWith('/v1/') ? 1 : 0, path);
-  }
-});
