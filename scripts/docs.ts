@@ -10,6 +10,7 @@ import { ERRORS } from '../src/model/error.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { createIds } from '../src/runtime/ids.ts';
 import { createMetrics } from '../src/runtime/metrics.ts';
+import type { Metrics } from '../src/runtime/metrics.ts';
 import { systemRandom } from '../src/runtime/random.ts';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -54,7 +55,7 @@ function settingsPage(): string {
 }
 
 async function metricsPage(): Promise<string> {
-  const metrics = createMetrics();
+  const metrics = createMetrics(VERSION);
   const zero = () => 0;
   const none = () => Promise.resolve(0);
   const gauges = {
@@ -67,15 +68,21 @@ async function metricsPage(): Promise<string> {
   };
   metrics.watch(gauges);
   const all = await metrics.registry.getMetricsAsJSON();
-  const rows = all.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);
+  const rows = all.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${labelsOf(metrics, name)} | ${help} |`);
   return page('Metrics', [
     '`GET /metrics` answers in the Prometheus text format. Labels come from closed lists: no ids, URLs, event types or',
-    'names. It is open unless `METRICS_TOKEN` is set, which it then asks for as a bearer token.',
+    'names. Counters are there from the start, at 0. It is open unless `METRICS_TOKEN` is set, which it then asks for',
+    'as a bearer token.',
     '',
-    '| name | type | meaning |',
-    '| --- | --- | --- |',
+    '| name | type | labels | meaning |',
+    '| --- | --- | --- | --- |',
     ...rows,
   ]);
+}
+
+function labelsOf(metrics: Metrics, name: string): string {
+  const { labelNames } = metrics.registry.getSingleMetric(name) as unknown as { labelNames: string[] };
+  return labelNames.map((label) => `\`${label}\``).join(', ');
 }
 
 type Operation = { summary?: string; tags?: string[]; responses?: Record<string, { description?: string }> };

@@ -4,6 +4,7 @@ import { StoreError } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startApi } from './harness.ts';
 import type { Api } from './harness.ts';
+import type { Answer as Answered } from '../../src/api/services.ts';
 
 let api: Api;
 before(async () => {
@@ -89,4 +90,23 @@ test('the log of a request has its route, never its URL or key', async () => {
   assert.match(text, /"route":"\/v1\/events\/:id","status":400/);
   assert.match(text, /"route":"none","status":404/);
   assert.ok(!text.includes('secret') && !text.includes(key));
+});
+
+test('every answer is counted once, by method, path template and status, whatever the request says', async () => {
+  const answers: Answered[] = [];
+  const other = await startApi({ onAnswered: (answer) => void answers.push(answer) });
+  const count = async (method: string, url: string, expected: Answered) => {
+    answers.length = 0;
+    await other.call(method, url);
+    assert.deepEqual(answers, [expected], `${method} ${url}`);
+  };
+  const id = 'dst_01kg9qz3xefa3vqtdw5f0bz7ra';
+  await count('GET', '/healthz', { method: 'GET', route: '/healthz', status: 200 });
+  await count('HEAD', '/healthz', { method: 'HEAD', route: '/healthz', status: 200 });
+  await count('GET', `/v1/destinations/${id}?x=1`, { method: 'GET', route: '/v1/destinations/{id}', status: 400 });
+  await count('DELETE', `/v1/destinations/${id}`, { method: 'DELETE', route: '/v1/destinations/{id}', status: 404 });
+  await count('POST', '/v1/events', { method: 'POST', route: '/v1/events', status: 400 });
+  await count('GET', `/v1/${id}`, { method: 'GET', route: 'none', status: 404 });
+  await count('PUT', '/v1/events', { method: 'other', route: 'none', status: 405 });
+  await other.close();
 });

@@ -24,7 +24,15 @@ export function createComponents(): Components {
     return { $ref: `#/components/${kind}/${name}` };
   };
 
+  /** The same schema is met in many places. */
+  const described = new Map<Json, Json>();
   const describe = (schema: Json): Json => {
+    const known = described.get(schema) ?? describeAnew(schema);
+    described.set(schema, known);
+    return known;
+  };
+
+  const describeAnew = (schema: Json): Json => {
     const { title, [SHOWN_AS]: shown, ...checked } = schema;
     const isNullable = Array.isArray(schema.type) && schema.type.includes('null');
     const plain = describeParts((shown as Json | undefined) ?? withoutNull(checked));

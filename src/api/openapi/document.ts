@@ -1,9 +1,11 @@
 // The OpenAPI 3.1 document, made from the schemas that validate and from the table of errors: nothing is said twice.
 import type { RouteOptions } from 'fastify';
 import type { ApiApp } from '../route-config.ts';
+import type { Answer } from '../services.ts';
 import { createComponents } from './components.ts';
 import type { Json } from './components.ts';
 import { describeOperation, documentedPath } from './operation.ts';
+import { REFUSALS } from './responses.ts';
 import { describeWebhook } from './webhook.ts';
 
 export type OpenapiDocument = {
@@ -28,6 +30,18 @@ export function addOpenapi(app: ApiApp, version: string): void {
     if (route.method !== 'HEAD') routes.push(route);
   });
   app.decorate('openapi', () => (document ??= describeApi(routes, version)));
+}
+
+/** Every answer that the document has, but for those of HTTP itself, which no route gives. */
+export function listAnswers(app: ApiApp): Answer[] {
+  return Object.entries(app.openapi().paths).flatMap(([route, item]) =>
+    Object.entries(item).flatMap(([method, { responses }]) =>
+      Object.keys(responses as Json)
+        .map(Number)
+        .filter((status) => !(status in REFUSALS))
+        .map((status) => ({ method: method.toUpperCase(), route, status })),
+    ),
+  );
 }
 
 function describeApi(routes: readonly RouteOptions[], version: string): OpenapiDocument {

@@ -35,7 +35,7 @@ function commonErrors(method: string, { scope }: RouteConfig): ErrorCode[] {
 type Refusal = { name: string; code: ErrorCode; description: string; example: string };
 
 /** Any request may be answered so, whatever its path leads to. */
-const REFUSALS: Readonly<Record<number, Refusal>> = {
+export const REFUSALS: Readonly<Record<number, Refusal>> = {
   405: {
     name: 'MethodNotAllowed',
     code: 'method_not_allowed',
