@@ -313,8 +313,8 @@ const rules: Rule[] = [
           if (isSource(file) && /['"`]\/tmp\//.test(line)) report(file, index + 1, 'use mkdtemp below os.tmpdir()');
           if (REGISTRY.test(line))
             report(file, index + 1, 'a package registry host: leave it to the reader’s own npm settings');
-          // A package of this repository is a folder, which is said so too.
-          if (file === 'package-lock.json' && /"resolved":(?! "test\/)/.test(line)) {
+          // A package of this repository comes from its folder.
+          if (file === 'package-lock.json' && /"resolved":(?! "file:test\/)/.test(line)) {
             report(file, index + 1, 'run npm install with the .npmrc of this project, which leaves addresses out');
           }
         }
@@ -325,7 +325,8 @@ const rules: Rule[] = [
         'README.md': `cd ${local('work', 'main')} //!\n[CI](.github/workflows/ci.yml)\nhttps://example.com/work/x`,
         'src/api/a.ts': `f('${local('root', 'x')}'); //!\nf("${local('Users', 'me')}"); //!\nf('${local('tmp')}'); //!`,
         'docs/a.md': `at https://${['registry', 'npmjs', 'org'].join('.')}/x //!`,
-        'package-lock.json': '"version": "1.0.0",\n"resolved": "https://example.com/a.tgz" //!\n"resolved": "test/a",',
+        'package-lock.json':
+          '"version": "1.0.0",\n"resolved": "https://example.com/a.tgz" //!\n"resolved": "file:test/a",',
       },
     ],
   },

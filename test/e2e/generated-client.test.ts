@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { generateTypes } from 'postrider-client-generator';
 import { Webhook } from 'standardwebhooks';
-import { generateTypes } from '../client/generate.ts';
 import type { Scope } from './service.ts';
 import { startService } from './service.ts';
 
