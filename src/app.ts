@@ -6,7 +6,9 @@ import { hostname } from 'node:os';
 import { createAcceptor } from './accept/accept.ts';
 import type { Acceptor } from './accept/accept.ts';
 import { createAuthenticator } from './api/auth.ts';
+import { listAnswers } from './api/openapi/document.ts';
 import { createServer } from './api/server.ts';
+import type { Answer } from './api/services.ts';
 import { createAttempter } from './attempt/attempter.ts';
 import type { Attempter } from './attempt/attempter.ts';
 import { createGuard } from './attempt/guard.ts';
@@ -38,6 +40,7 @@ import { watchEventLoopDelay } from './runtime/event-loop.ts';
 import { createIds } from './runtime/ids.ts';
 import type { Ids } from './runtime/ids.ts';
 import type { Log } from './runtime/log.ts';
+import type { BackgroundStep } from './runtime/loop.ts';
 import { createMetrics } from './runtime/metrics.ts';
 import type { Metrics } from './runtime/metrics.ts';
 import { systemRandom } from './runtime/random.ts';
@@ -60,7 +63,7 @@ type Base = {
   metrics: Metrics;
   store: Store;
   modes: ReadonlyMap<number, Mode>;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 const STATS_LIFETIME_MS = 5_000;
@@ -90,6 +93,7 @@ export async function startApp(options: {
     cursorKey: new Uint8Array(hkdfSync('sha256', options.masterKey, '', 'postrider cursors', 32)),
     readiness: () => readinessOf(state.isReady, recorder, cluster),
   });
+  for (const answer of listAnswers(server)) base.metrics.httpRequests.startAtZero(labelsOf(answer));
 
   await catchUpAll(base, follower);
   await authenticator.refresh();
@@ -132,7 +136,7 @@ async function stopSending({ settings }: Base, cluster: Cluster, dispatcher: Dis
 
 async function createBase(options: { settings: Settings; log: Log; store: Store }): Promise<Base> {
   const { settings, log, store } = options;
-  const metrics = createMetrics();
+  const metrics = createMetrics(VERSION);
   const environments = await store.readEnvironments();
   const clock = createAdjustableClock(systemClock);
   // Before the first id is made: ids never go back, and one from the future would hold all others there with it.
@@ -146,7 +150,7 @@ async function createBase(options: { settings: Settings; log: Log; store: Store 
     store,
     modes: new Map(environments.map(({ environment, mode }) => [environment, mode])),
     onError: (error, where) => {
-      metrics.loopFailures.inc({ loop: where });
+      metrics.loopFailures.count({ loop: where });
       log.error({ err: error, where }, 'a step failed; it will be tried again');
     },
   };
@@ -289,7 +293,8 @@ function createAccepting(
       metrics.eventsAccepted.inc();
       metrics.deliveriesScheduled.inc(deliveryCount);
     },
-    onRefused: (reason) => metrics.acceptsRefused.inc({ reason }),
+    onReplayed: (deliveryCount) => metrics.deliveriesScheduled.inc(deliveryCount),
+    onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
   });
 }
 
@@ -337,6 +342,7 @@ function createApiServices(base: Base, parts: ApiParts) {
     checkUrl: (url: URL, mode: Mode) => guard.checkUrl(url, mode),
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(attempter),
     metricsText: () => metrics.registry.metrics(),
+    onAnswered: (answer: Answer) => metrics.httpRequests.count(labelsOf(answer)),
     metricsToken: settings.METRICS_TOKEN === '' ? null : settings.METRICS_TOKEN,
     limits: {
       maxDestinations: settings.MAX_DESTINATIONS,
@@ -347,6 +353,10 @@ function createApiServices(base: Base, parts: ApiParts) {
     modes,
     version: VERSION,
   };
+}
+
+function labelsOf({ method, route, status }: Answer) {
+  return { method, route, status: String(status) };
 }
 
 function createProbe(attempter: Attempter) {
@@ -374,16 +384,16 @@ async function announcePauses(base: Base, follower: Follower, ids: DestinationId
   await catchUpAll(base, follower);
   for (const id of ids) {
     const reason = follower.destinationOf(id)?.pausedReason ?? 'failing';
-    base.metrics.destinationsPaused.inc({ reason });
+    base.metrics.destinationsPaused.count({ reason });
     base.log.warn({ destination: id, reason }, 'destination paused: it gets no attempts until it is set active');
   }
 }
 
 function countAttempt(metrics: Metrics, { delivery, result, decision }: FinishedAttempt): void {
-  metrics.attempts.count(result.outcome);
+  metrics.attempts.count({ outcome: result.outcome });
   metrics.attemptSeconds.observe(result.durationMs / 1000);
   if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
-  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count(decision.status);
+  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count({ status: decision.status });
 }
 
 /** Reads again only when what was read is older than `lifetimeMs`: a scrape must not load the store. */

@@ -6,7 +6,7 @@ import { createRetentionLoops } from './maintain/retention.ts';
 import type { Follower } from './match/follow.ts';
 import type { Clock } from './runtime/clock.ts';
 import { createLoop } from './runtime/loop.ts';
-import type { Loop } from './runtime/loop.ts';
+import type { BackgroundStep, Loop } from './runtime/loop.ts';
 import type { Metrics } from './runtime/metrics.ts';
 import type { Store } from './store/store.ts';
 
@@ -24,7 +24,7 @@ export type LoopsOptions = {
   cluster: Cluster;
   follower: Follower;
   authenticator: Authenticator;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 export function createLoops(options: LoopsOptions): { loops: Loop[]; wakeEndDeleted: () => void } {

@@ -3,7 +3,7 @@
 import type { Delivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import { IDEMPOTENCY_WINDOW_MS } from '../model/event.ts';
-import type { Event, ScheduledDelivery } from '../model/event.ts';
+import type { Event, RefusalReason, ScheduledDelivery } from '../model/event.ts';
 import { idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
@@ -32,7 +32,7 @@ export interface Acceptor {
 export type AcceptorOptions = ReplayOptions & {
   store: Pick<Store, 'acceptEvents' | 'lanes' | 'readScheduledDeliveries'>;
   onAccepted: (deliveryCount: number) => void;
-  onRefused: (reason: 'queue_full' | 'store') => void;
+  onRefused: (reason: RefusalReason) => void;
 };
 
 export function createAcceptor(options: AcceptorOptions): Acceptor {

@@ -24,6 +24,8 @@ export type ReplayOptions = {
   bodyRetentionMs: number;
   /** Called after the commit, with what can be sent at once. */
   onScheduled: (deliveries: OpenDelivery[], event: Event, body: Uint8Array) => void;
+  /** Called after the commit, with how many deliveries there are now besides. */
+  onReplayed: (deliveryCount: number) => void;
 };
 
 export function createReplay(options: ReplayOptions): (request: ReplayRequest) => Promise<Delivery[]> {
@@ -47,6 +49,7 @@ export function createReplay(options: ReplayOptions): (request: ReplayRequest) =
     const isDead = new Set(stored.backlogFull);
     const open = deliveries.filter(({ id }) => !isDead.has(id));
     if (open.length > 0) options.onScheduled(toOpenDeliveries(event, open), event, bytes);
+    options.onReplayed(deliveries.length);
     return deliveries.map((delivery) => toRow(delivery, event, configuration, isDead.has(delivery.id)));
   };
 

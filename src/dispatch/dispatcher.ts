@@ -13,7 +13,7 @@ import type { DestinationId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
-import type { Loop } from '../runtime/loop.ts';
+import type { BackgroundStep, Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { Attempting, Instant } from './destination-queue.ts';
 import { DestinationQueue } from './destination-queue.ts';
@@ -34,7 +34,7 @@ export type DispatcherOptions = {
   destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
   /** Attempts on the wire at once, over all destinations. */
   slots: number;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 /** Deliveries that wait in memory: of one destination, and of all together before each is cut to the last number. */

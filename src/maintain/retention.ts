@@ -2,7 +2,7 @@
 // All in small steps with pauses between, so that accepts and results hardly notice.
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
-import type { Loop, StepResult } from '../runtime/loop.ts';
+import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
 import type { MaintenanceStore, StepReport } from '../store/store.ts';
 
 /** A step's share of the store thread; an accept that comes during one waits this long at most. */
@@ -20,7 +20,7 @@ export type RetentionOptions = {
   rowRetentionMs: number;
   onErased: (count: number) => void;
   onPruned: (count: number) => void;
-  onError: (error: unknown, loopName: string) => void;
+  onError: (error: unknown, loopName: BackgroundStep) => void;
   /**
    * Of several nodes one erases and prunes: more would be safe, but only read the same rows and wait for each other's
    * locks. The deliveries of a deleted destination are ended by whichever node was asked to delete it, at once.
@@ -56,7 +56,7 @@ export function createRetentionLoops(options: RetentionOptions): { loops: Loop[]
 }
 
 type Steps = {
-  name: string;
+  name: BackgroundStep;
   intervalMs: number;
   mayRun: () => boolean;
   work: (now: number) => Promise<StepReport>;

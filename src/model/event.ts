@@ -24,3 +24,7 @@ export type ScheduledDelivery = {
   subscriptionId: SubscriptionId;
   status: 'pending' | 'retrying' | 'succeeded' | 'dead';
 };
+
+/** Why an event was answered with 503. */
+export const REFUSAL_REASONS = ['queue_full', 'store'] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];

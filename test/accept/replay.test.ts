@@ -25,8 +25,9 @@ function isApiError(code: string, param?: string) {
 }
 
 test('without ids it goes to all that subscribe now; the answer is what is stored', async () => {
-  const { replay, event, a, b, scheduled, store } = await setUpReplay();
+  const { replay, event, a, b, scheduled, replayed, store } = await setUpReplay();
   const rows = await replay(null);
+  assert.deepEqual(replayed, [rows.length]);
   assert.deepEqual(rows.map(({ destinationId }) => destinationId).sort(), [a, b].sort());
   assert.deepEqual(
     scheduled[0]!.map(({ id }) => id),
@@ -47,9 +48,10 @@ test('with ids it goes to those only', async () => {
 });
 
 test('an id that does not subscribe spoils all, and is named', async () => {
-  const { replay, a, other, scheduled } = await setUpReplay();
+  const { replay, a, other, scheduled, replayed } = await setUpReplay();
   await assert.rejects(replay([a, other]), isApiError('destination_not_subscribed', '/destination_ids/1'));
   await assert.rejects(replay(['nonsense']), isApiError('destination_not_subscribed', '/destination_ids/0'));
+  assert.deepEqual(replayed, []);
   assert.deepEqual(scheduled, []);
 });
 

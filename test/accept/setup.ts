@@ -38,6 +38,8 @@ export function setUp(override: (store: AcceptorOptions['store']) => Partial<Acc
   });
   const scheduled: OpenDelivery[][] = [];
   const refused: string[] = [];
+  /** How many deliveries each replay made. */
+  const replayed: number[] = [];
   const acceptor = createAcceptor({
     store: { ...store, ...override(store) },
     configurationOf: follower.configurationOf,
@@ -47,6 +49,7 @@ export function setUp(override: (store: AcceptorOptions['store']) => Partial<Acc
     bodyRetentionMs: RETENTION_MS,
     onScheduled: (deliveries) => scheduled.push(deliveries),
     onAccepted: () => undefined,
+    onReplayed: (count) => replayed.push(count),
     onRefused: (reason) => refused.push(reason),
   });
 
@@ -85,7 +88,18 @@ export function setUp(override: (store: AcceptorOptions['store']) => Partial<Acc
       occurredAt: occurredAt === undefined ? null : { text: occurredAt, time: Date.parse(occurredAt) },
     });
 
-  return { clock, store, acceptor, scheduled, refused, createDestination, subscribe, subscribeUnnoticed, post };
+  return {
+    clock,
+    store,
+    acceptor,
+    scheduled,
+    refused,
+    replayed,
+    createDestination,
+    subscribe,
+    subscribeUnnoticed,
+    post,
+  };
 }
 
 const BARE_DESTINATION = {

@@ -104,6 +104,7 @@ export function createService(options: {
     bodyRetentionMs: settings.bodyRetentionMs,
     onScheduled: (deliveries, event, body) => dispatcher.offer(deliveries, event, body),
     onAccepted: () => undefined,
+    onReplayed: () => undefined,
     onRefused: () => undefined,
   });
   const retention = createRetentionLoops({

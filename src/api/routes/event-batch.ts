@@ -7,7 +7,7 @@ import { readEvent } from '../event-input.ts';
 import { presentEventWithDeliveries } from '../present.ts';
 import type { JsonItem } from '../request-json.ts';
 import type { ApiApp } from '../route-config.ts';
-import { batchInput, batchInputDocumented, batchResults, eventInput } from '../schemas/event.ts';
+import { batchInput, batchResults, eventInput } from '../schemas/event.ts';
 import type { EventInput } from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';
 import { explainFaults } from '../validation.ts';
@@ -32,7 +32,6 @@ const batch = {
     errors: [],
     bodyBytesMax: BATCH_BYTES_MAX,
     bodyShape: { items: { name: 'events', shape: { raw: 'body', isRawOpaque: true } } },
-    documentedBody: batchInputDocumented,
   },
 } as const;
 
@@ -47,8 +46,7 @@ async function acceptAll(services: ApiServices, request: FastifyRequest) {
 type Validator = (item: JsonItem) => EventInput;
 
 function createValidator(request: FastifyRequest): Validator {
-  const validate =
-    request.getValidationFunction(eventInput.schema) ?? request.compileValidationSchema(eventInput.schema);
+  const validate = request.getValidationFunction(eventInput) ?? request.compileValidationSchema(eventInput);
   return ({ value, fault, byteLength }) => {
     if (fault !== null) throw fault;
     if (byteLength > EVENT_BYTES_MAX) {

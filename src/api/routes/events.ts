@@ -53,6 +53,10 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
   });
 }
 
+const IDEMPOTENT_REPLAYED = {
+  'Idempotent-Replayed': { description: 'That nothing new was stored.', schema: { type: 'string', enum: ['true'] } },
+} as const;
+
 const acceptance = {
   schema: {
     tags,
@@ -61,15 +65,16 @@ const acceptance = {
     description:
       'When the 202 arrives, the event and its deliveries are stored for good. The same request under the same ' +
       'idempotency key gets 200 and what was stored the first time.',
-    body: eventInput.ref,
-    response: { 200: acceptedEvent.ref, 202: acceptedEvent.ref },
+    body: eventInput,
+    response: { 200: acceptedEvent, 202: acceptedEvent },
   },
   config: {
     scope: 'publish',
     errors: ['invalid_event_type', 'idempotency_key_conflict'],
     bodyBytesMax: BODY_BYTES_MAX + ENVELOPE_BYTES_MAX,
     bodyShape: { raw: 'body', isRawOpaque: true },
-    responseHeaders: { 'Idempotent-Replayed': '`true` if the event had been accepted before.' },
+    responseDescriptions: { 200: 'It had been accepted before: the stored event.' },
+    responseHeaders: { 200: IDEMPOTENT_REPLAYED },
   },
 } as const;
 
@@ -90,7 +95,7 @@ const reading = {
     operationId: 'readEvent',
     summary: 'Read an event with its body and its deliveries',
     description: 'The body is as it was posted; null once it has been erased. Of its deliveries the newest 10,000.',
-    response: { 200: eventWithBody.ref },
+    response: { 200: eventWithBody },
   },
   config: { scope: 'read', errors: ['event_not_found'] },
 } as const;
@@ -121,7 +126,7 @@ function readTypeSelection(pattern: string | undefined): TypeSelection | null {
 }
 
 /** The serialiser is looked up by this object. */
-const ACCEPTED_EVENT: Record<string, unknown> = { ...acceptedEvent.ref };
+const ACCEPTED_EVENT: Record<string, unknown> = { ...acceptedEvent };
 
 /** The stored body goes into the answer as its bytes are: parsing it would change numbers and key order. */
 function sendWithBody(reply: FastifyReply, found: EventWithBody, bodyCutoff: number) {

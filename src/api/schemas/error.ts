@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../model/error.ts';
 import { closed, id, named, oneOf } from './fields.ts';
 
 const errorObject = closed({
-  code: oneOf(Object.keys(ERRORS) as ErrorCode[]),
+  code: named('ErrorCode', oneOf(Object.keys(ERRORS) as ErrorCode[])),
   message: Type.String({ description: 'What to do, for people. Do not match on it.' }),
   request_id: id('req'),
   param: Type.Optional(
@@ -16,4 +16,4 @@ const errorObject = closed({
 });
 
 export const errorDetails = named('ErrorDetails', errorObject);
-export const errorBody = named('Error', closed({ error: errorDetails.ref }));
+export const errorBody = named('Error', closed({ error: errorDetails }));
