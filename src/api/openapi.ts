@@ -26,6 +26,7 @@ const NAMED = [
   event.event,
   event.acceptedEvent,
   event.eventWithBody,
+  event.batchError,
   event.batchResult,
   attempt,
   delivery,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { BATCH_EVENTS_MAX } from '../../model/event.ts';
 import { delivery, deliveryStatus } from './delivery.ts';
-import { errorDetails } from './error.ts';
+import { errorMembers } from './error.ts';
 import { anyObject, closed, id, named, nullable, omissible, pageOf, pageQuery, time, timeInput } from './fields.ts';
 
 const type = Type.String({
@@ -66,12 +66,23 @@ export const batchInput = closed({ events: Type.Array(Type.Unknown(), batchSize)
 /** As documented. */
 export const batchInputDocumented = closed({ events: Type.Array(eventInput.ref, batchSize) });
 
+/** A response of its own has a header for the wait. */
+export const batchError = named(
+  'BatchError',
+  closed({
+    ...errorMembers,
+    retry_after_seconds: Type.Optional(
+      Type.Integer({ description: 'With 503: how long to wait before this event may be sent again.' }),
+    ),
+  }),
+);
+
 export const batchResult = named(
   'BatchResult',
   closed({
     status: Type.Integer({ description: 'What POST /v1/events would have answered.' }),
     event: Type.Optional(acceptedEvent.ref),
-    error: Type.Optional(errorDetails.ref),
+    error: Type.Optional(batchError.ref),
   }),
 );
 export const batchResults = closed({
