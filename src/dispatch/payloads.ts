@@ -31,10 +31,9 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
   };
 
   const keep = (id: EventId, entry: Cached): void => {
-    const { payload } = entry;
-    if (cache.has(id) || payload.length > budgetBytes) return;
+    if (cache.has(id) || entry.payload.length > budgetBytes) return;
     cache.set(id, entry);
-    cachedBytes += payload.length;
+    cachedBytes += entry.payload.length;
     while (cachedBytes > budgetBytes) {
       const [oldest] = cache;
       drop(oldest![0], oldest![1].payload);

@@ -184,19 +184,24 @@ describe('environments', () => {
 
   test('leave room for one another: no one of them fills what may wait', async () => {
     const { promise: isFree, resolve: free } = Promise.withResolvers<void>();
-    const world = setUp((store) => ({
+    const world = setUp(() => ({
       acceptEvents: async (events) => {
         await isFree;
-        return store.acceptEvents(events);
+        return events.map(() => ({ result: 'accepted', backlogFull: [] }));
       },
     }));
-    const posts = Promise.allSettled(Array.from({ length: 21_000 }, () => world.post({ body: '{}' })));
+    const body = JSON.stringify({ pad: 'x'.repeat(250_000) });
+    const fill = () => Promise.allSettled(Array.from({ length: 300 }, () => world.post({ body })));
+    const posts = [fill()];
+    // Some of the first are being written: until nothing more is taken.
+    await settle();
+    posts.push(fill());
     await settle();
     assert.ok(world.refused.length > 0);
-    const other = world.acceptor.accept(toIncoming({ environment: 2 }));
+    const other = world.acceptor.accept(toIncoming({ environment: 2, body }));
     free();
     assert.equal((await other).isRepeat, false);
-    await posts;
+    await Promise.all(posts);
   });
 });
 
