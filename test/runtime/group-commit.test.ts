@@ -126,11 +126,11 @@ test('several are written side by side once enough is waiting, and each answers 
 type Item = { of: number; name: string; units?: number };
 
 /** Of two queues; every batch is written when the test says so. */
-function sharedCommit({ concurrency = 1, items = 10 } = {}) {
+function sharedCommit({ concurrency = 1, itemsMax = 10 } = {}) {
   const batches: string[] = [];
   const releases: (() => void)[] = [];
   const commit = createGroupCommit<Item, string>({
-    limits: { batch: { items, units: 10, bytes: 10 }, waiting: { items: 12, units: 120, bytes: 120 } },
+    limits: { batch: { items: itemsMax, units: 10, bytes: 10 }, waiting: { items: 12, units: 120, bytes: 120 } },
     clock: systemClock,
     queueOf: ({ of }) => of,
     unitsOf: ({ units = 0 }) => units,
@@ -189,7 +189,7 @@ test('units that wait are bounded, too', async () => {
 });
 
 test('a queue of which nothing is being written does not wait for company', async () => {
-  const { submit, batches, finish } = sharedCommit({ concurrency: 2, items: 100 });
+  const { submit, batches, finish } = sharedCommit({ concurrency: 2, itemsMax: 100 });
   void submit(1, 'A', 8);
   await turn();
   void submit(1, 'B', 8);
