@@ -285,6 +285,7 @@ function createAccepting(
     clock,
     ids,
     bodyRetentionMs: settings.BODY_RETENTION,
+    maxFanout: settings.MAX_FANOUT,
     onScheduled(deliveries, event, body) {
       dispatcher.offer(deliveries, event, body);
       cluster.announce(deliveries);

@@ -59,6 +59,11 @@ export const SETTINGS = {
   REACHABILITY_PER_MINUTE: integer('60', { min: 1, max: 10_000 }, 'such connections per environment and minute'),
   MAX_DESTINATIONS: integer('10000', { min: 1, max: 1_000_000 }, 'destinations in an environment'),
   MAX_SUBSCRIPTIONS: integer('1000000', { min: 1, max: 10_000_000 }, 'subscriptions in an environment'),
+  MAX_FANOUT: integer(
+    '10000',
+    { min: 1, max: 100_000 },
+    'deliveries that one event, or one replay of it, may make; what would make more is refused',
+  ),
   MAX_BACKLOG: integer(
     '10000000',
     { min: 1, max: 1_000_000_000 },

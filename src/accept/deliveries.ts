@@ -7,13 +7,17 @@ import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery } from '../store/store.ts';
 import type { EventBody } from './incoming-event.ts';
 
-/** One delivery for each matching subscription; its id carries its destination's shard. */
+/**
+ * One delivery for each matching subscription; its id carries its destination's shard. Null: there would be more than
+ * `max`. `destinationIds`: of these destinations only.
+ */
 export function matchDeliveries(
   configuration: Configuration,
   event: { type: string; body: EventBody },
-  ids: Ids,
-): NewDelivery[] {
-  const matches = configuration.matcher.match(event.type, () => event.body.parse());
+  { ids, max, destinationIds }: { ids: Ids; max: number; destinationIds?: ReadonlySet<string> },
+): NewDelivery[] | null {
+  const matches = configuration.matcher.match(event.type, () => event.body.parse(), { max, destinationIds });
+  if (matches.length > max) return null;
   return matches.map(({ id, destinationId }) => ({
     id: ids.next('dlv', idShard(destinationId)),
     destinationId,

@@ -22,12 +22,17 @@ export function renderError(error: ApiError, requestId: string): string {
 
 /** The headers that belong to an error's code. */
 export function errorHeaders(error: ApiError): Record<string, string> {
-  const { code, retryAfterSeconds } = error;
   const headers: Record<string, string> = {};
-  if (code === 'unauthorized') headers['www-authenticate'] = 'Bearer';
-  const wait = retryAfterSeconds ?? (code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined);
-  if (wait !== undefined) headers['retry-after'] = String(Math.max(0, Math.ceil(wait)));
+  if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer';
+  const wait = retryAfterSecondsOf(error);
+  if (wait !== null) headers['retry-after'] = String(wait);
   return headers;
+}
+
+/** Whole seconds to wait before the same request may be sent again; null: it would fail as it did. */
+export function retryAfterSecondsOf({ code, retryAfterSeconds }: ApiError): number | null {
+  const wait = retryAfterSeconds ?? (code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : null);
+  return wait === null ? null : Math.max(0, Math.ceil(wait));
 }
 
 /** What a caller is told. What is no fault of the caller's and no passing trouble is logged and says nothing. */

@@ -24,7 +24,7 @@ export type ProbeResult = 'reachable' | 'unreachable' | 'rate_limited';
 
 export type ApiServices = {
   store: Store;
-  acceptor: Pick<Acceptor, 'accept' | 'replay'>;
+  acceptor: Pick<Acceptor, 'accept' | 'begin' | 'replay'>;
   authenticator: Authenticator;
   clock: Clock;
   random: Random;

@@ -70,11 +70,13 @@ export class DestinationQueue {
   isLost = false;
   #onDrained: (() => void) | null = null;
 
-  // Kept by those who hold the queue: the heap, the ready buckets, the dispatcher's count of what waits.
+  // Kept by those who hold the queue: the heap, the ready buckets, the dispatcher's count of what waits, the refiller.
   wakeAt = NEVER;
   heapIndex = -1;
   readyBucket = -1;
   countedWaiting = 0;
+  /** Monotonic ms at which the last refill ended. */
+  refilledAt = Number.NEGATIVE_INFINITY;
 
   /**
    * `ownedSince`: monotonic ms; who sent to the destination before may have used up its rate just then. Absent: nobody

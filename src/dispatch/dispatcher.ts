@@ -43,6 +43,8 @@ const WAITING_MAX = 100_000;
 const WAITING_PER_DESTINATION_MIN = 16;
 
 const STARTS_PER_TURN = 64;
+/** 6 ms where every one needs a queue of its own made, else 1. */
+const OFFERS_PER_TURN = 500;
 
 /** The last quarter of the slots is for destinations that have hardly any. */
 const SHARED_SLOTS = 3 / 4;
@@ -156,17 +158,29 @@ export class Dispatcher {
     this.#options.runner.abandon(this.#allAttempting());
   }
 
-  /** Deliveries whose transaction has just been committed. */
+  /** Deliveries whose transaction has just been committed. Of thousands some a turn: each may need a queue made. */
   offer(deliveries: readonly OpenDelivery[], event: Event, body: Uint8Array): void {
+    const storedAt = this.#instant().monotonic;
+    const offerFrom = (first: number): void => {
+      const end = first + OFFERS_PER_TURN;
+      this.#offer(deliveries.slice(first, end), { event, body, storedAt });
+      if (end < deliveries.length) this.#options.clock.afterTurn(() => offerFrom(end));
+    };
+    offerFrom(0);
+  }
+
+  #offer(deliveries: readonly OpenDelivery[], of: { event: Event; body: Uint8Array; storedAt: number }): void {
     const at = this.#instant();
     let takenCount = 0;
     for (const delivery of deliveries) {
       const queue = this.#queueOf(delivery.destinationId, at);
       if (queue === null) continue;
-      if (queue.offer(delivery, { capacity: this.#capacity(), at })) takenCount++;
+      // A refill since may have brought it, and it may have been sent: what the store has of it counts.
+      if (queue.refilledAt > of.storedAt) queue.noteStored(delivery.dueAt);
+      else if (queue.offer(delivery, { capacity: this.#capacity(), at })) takenCount++;
       this.#update(queue, at);
     }
-    if (takenCount > 0) this.#options.payloads.put(event, body, takenCount);
+    if (takenCount > 0) this.#options.payloads.put(of.event, of.body, takenCount);
     this.#pump();
   }
 

@@ -5,7 +5,7 @@ import type { EventId } from '../model/id.ts';
 import type { EventPayload, Store } from '../store/store.ts';
 
 export interface Payloads {
-  /** `uses`: how many deliveries are about to get it; when that many are `done` it is kept no longer. */
+  /** `uses`: how many more deliveries are about to get it; when that many are `done` it is kept no longer. */
   put(event: Omit<EventPayload, 'body'>, body: Uint8Array, uses: number): void;
   /** At once if it is in memory; null: its body has been erased. What had to be read is kept until it is `done`. */
   get(id: EventId): Uint8Array | Promise<Uint8Array | null>;
@@ -31,10 +31,9 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
   };
 
   const keep = (id: EventId, entry: Cached): void => {
-    const { payload } = entry;
-    if (cache.has(id) || payload.length > budgetBytes) return;
+    if (cache.has(id) || entry.payload.length > budgetBytes) return;
     cache.set(id, entry);
-    cachedBytes += payload.length;
+    cachedBytes += entry.payload.length;
     while (cachedBytes > budgetBytes) {
       const [oldest] = cache;
       drop(oldest![0], oldest![1].payload);
@@ -67,7 +66,10 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
   };
 
   return {
-    put: (event, body, uses) => keep(event.id, { payload: buildPayload(event, body), uses, wasRead: false }),
+    put(event, body, uses) {
+      if (!addUses(cache.get(event.id), uses))
+        keep(event.id, { payload: buildPayload(event, body), uses, wasRead: false });
+    },
     get(id) {
       const cached = cache.get(id);
       if (cached !== undefined) {
@@ -85,6 +87,12 @@ export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: 
       if (cached !== undefined && --cached.uses === 0) drop(id, cached.payload);
     },
   };
+}
+
+/** False: it is not in memory. What was read counts its uses as they come. */
+function addUses(cached: Cached | undefined, uses: number): boolean {
+  if (cached?.wasRead === false) cached.uses += uses;
+  return cached !== undefined;
 }
 
 /** `{"id","type","timestamp","data"}` (Standard Webhooks 1.0.0, payload structure), `data` as posted. */

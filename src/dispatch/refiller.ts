@@ -52,7 +52,11 @@ export function createRefiller(options: {
       onError(error);
       await delay(clock, RETRY_DELAY_MS);
     }
-    queues.forEach((queue, i) => queue.endRefill(refills === null ? null : refills[i]!));
+    const { monotonic: refilledAt } = instant();
+    for (const [i, queue] of queues.entries()) {
+      queue.refilledAt = refilledAt;
+      queue.endRefill(refills === null ? null : refills[i]!);
+    }
     onRefilled(queues);
   };
 

@@ -6,6 +6,8 @@ export const BODY_BYTES_MAX = 262_144;
 export const ENVELOPE_BYTES_MAX = 16_384;
 export const BATCH_EVENTS_MAX = 1_000;
 export const BATCH_BYTES_MAX = 5 * 1024 * 1024;
+/** That the events of a batch may make together. */
+export const BATCH_DELIVERIES_MAX = 100_000;
 export const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 
 export type Event = {

@@ -137,18 +137,15 @@ export interface EventStore {
    * Of equal idempotency keys in one batch the first wins.
    */
   acceptEvents(events: NewEvent[]): Promise<AcceptResult[]>;
-  replayEvent(request: {
-    environment: number;
-    eventId: EventId;
-    configVersion: number;
-    deliveries: NewDelivery[];
-    now: number;
-    /** Events accepted before this have no body any more. */
-    bodyCutoff: number;
-  }): Promise<{ result: 'replayed'; backlogFull: DeliveryId[] } | { result: 'stale' | 'not_found' | 'too_old' }>;
+  /** Which event holds an idempotency key at the time `now`; null: none. */
+  readKeyHolder(request: { environment: number; key: string; now: number }): Promise<KeyHolder | null>;
+  replayEvent(request: ReplayRequest): Promise<ReplayResult>;
   readEvent(request: { environment: number; id: EventId }): Promise<EventWithBody | null>;
-  /** What the first answer to the event's POST listed, in that order, with statuses as they are now. */
-  readScheduledDeliveries(request: { environment: number; eventId: EventId }): Promise<ScheduledDelivery[]>;
+  /**
+   * An event's deliveries by id after `after` (null: from the first), with statuses as they are now: a page of
+   * SCHEDULED_PAGE of them; a shorter one is the last. `first`: those that the answer to its POST listed, in order.
+   */
+  readScheduledDeliveries(request: ScheduledPageRequest): Promise<ScheduledDelivery[]>;
   listEvents(
     request: { environment: number; type: TypeSelection | null } & TimeRange & PageRequest<EventId>,
   ): Promise<Page<Event, EventId>>;
@@ -164,17 +161,43 @@ export type NewEvent = Event & {
 
 export type NewDelivery = { id: DeliveryId; destinationId: DestinationId; subscriptionId: SubscriptionId };
 
+export type KeyHolder = { eventId: EventId; fingerprint: Uint8Array };
+
+export type ReplayRequest = {
+  environment: number;
+  eventId: EventId;
+  configVersion: number;
+  deliveries: NewDelivery[];
+  now: number;
+  /** Events accepted before this have no body any more. */
+  bodyCutoff: number;
+};
+
+export type ReplayResult =
+  | { result: 'replayed'; backlogFull: DeliveryId[] }
+  | { result: 'stale' | 'not_found' | 'too_old' };
+
+export const SCHEDULED_PAGE = 500;
+export const DELIVERIES_SHOWN_MAX = 10_000;
+
+export type ScheduledPageRequest = {
+  environment: number;
+  eventId: EventId;
+  which: 'first' | 'all';
+  after: DeliveryId | null;
+};
+
 export type AcceptResult =
   /** `backlogFull`: deliveries that were born dead because their destination has too many unfinished ones. */
   | { result: 'accepted'; backlogFull: DeliveryId[] }
   /** The configuration changed since the match: nothing was stored; match again. */
   | { result: 'stale' }
   /** The key is taken, by this event; nothing was stored. */
-  | { result: 'duplicate'; eventId: EventId; fingerprint: Uint8Array }
+  | ({ result: 'duplicate' } & KeyHolder)
   /** This one alone cannot be stored, by whatever is in it; the rest of the batch was. */
   | { result: 'failed'; error: unknown };
 
-/** `body` is null once erased. `deliveries`: the newest 10,000, oldest first. */
+/** `body` is null once erased. `deliveries`: of the newest DELIVERIES_SHOWN_MAX the first page, oldest first. */
 export type EventWithBody = { event: Event; body: Uint8Array | null; deliveries: ScheduledDelivery[] };
 
 /** `exact`: one type. `prefix` with `depth` 'one' or 'any': types one, or one and more, segments below it. */

@@ -147,6 +147,7 @@ function createServices({ store, clock, dispatched, logged }: Parts): ApiService
     clock,
     ids,
     bodyRetentionMs,
+    maxFanout: 10_000,
     onScheduled: (deliveries) => dispatched.push(...deliveries),
     onAccepted: () => {},
     onReplayed: () => {},

@@ -29,10 +29,11 @@ function destination(id: DestinationId): DestinationWithKeys {
 }
 
 /** A dispatcher whose attempts end when the test says so, over a store with nothing in it. */
-async function setUp(options: { slots?: number; mayRun?: () => boolean } = {}) {
-  const { slots = 16, mayRun = () => true } = options;
+async function setUp(options: { slots?: number; mayRun?: () => boolean; refill?: () => OpenDelivery[] } = {}) {
+  const { slots = 16, mayRun = () => true, refill = () => [] } = options;
   const clock = new VirtualClock();
   const running = new Map<DeliveryId, { destination: DestinationId; freeWire: () => void; end: () => void }>();
+  const sent: DeliveryId[] = [];
   const runner: Runner = {
     mayRun,
     attempt: (queue, { delivery }, freeWire) =>
@@ -42,6 +43,7 @@ async function setUp(options: { slots?: number; mayRun?: () => boolean } = {}) {
           resolve({ dueAt: null });
         };
         running.set(delivery.id, { destination: queue.id, freeWire, end });
+        sent.push(delivery.id);
       }),
     abandon: () => undefined,
   };
@@ -50,7 +52,7 @@ async function setUp(options: { slots?: number; mayRun?: () => boolean } = {}) {
     store: {
       sweep: async () => ({ destinations: [], next: null }),
       refill: async (requests) =>
-        requests.map(({ destinationId }) => ({ destinationId, deliveries: [], nextDueAt: null })),
+        requests.map(({ destinationId }) => ({ destinationId, deliveries: refill(), nextDueAt: null })),
       readHealth: async () => [],
     },
     clock,
@@ -63,41 +65,43 @@ async function setUp(options: { slots?: number; mayRun?: () => boolean } = {}) {
   await clock.runFor(dispatcher.start());
 
   let made = 0;
-  const offer = (destinationId: DestinationId, count: number): void => {
-    const event = {
-      id: 'evt_1',
-      environment: 1,
-      type: 'a.b',
-      idempotencyKey: null,
-      occurredAt: 0,
-      createdAt: 0,
-    } as const;
-    const deliveries = Array.from({ length: count }, (): OpenDelivery => {
-      const id = `dlv_${String(made++).padStart(8, '0')}` as const;
-      const schedule = { dueAt: clock.now(), scheduledAt: null, fallbackStatus: null, schedulePosition: 0 };
-      return {
-        id,
-        environment: 1,
-        eventId: 'evt_1',
-        destinationId,
-        rev: 0,
-        status: 'pending',
-        attemptCount: 0,
-        ...schedule,
-      };
-    });
+  const offerAll = (deliveries: OpenDelivery[]): void => {
+    const times = { occurredAt: 0, createdAt: 0 };
+    const event = { id: 'evt_1', environment: 1, type: 'a.b', idempotencyKey: null, ...times } as const;
     dispatcher.offer(deliveries, event, new Uint8Array());
   };
+  const offer = (destinationId: DestinationId, count: number): void =>
+    offerAll(
+      Array.from({ length: count }, () => openDelivery(`dlv_${String(made++).padStart(8, '0')}`, destinationId)),
+    );
   const onWire = (id: DestinationId): number => [...running.values()].filter((one) => one.destination === id).length;
-  return { dispatcher, clock, offer, onWire, running };
+  return { dispatcher, clock, offer, offerAll, onWire, running, sent };
+}
+
+function openDelivery(id: DeliveryId, destinationId: DestinationId): OpenDelivery {
+  return {
+    id,
+    environment: 1,
+    eventId: 'evt_1',
+    destinationId,
+    rev: 0,
+    status: 'pending',
+    dueAt: new VirtualClock().now(),
+    scheduledAt: null,
+    fallbackStatus: null,
+    schedulePosition: 0,
+    attemptCount: 0,
+  };
 }
 
 describe('memory', () => {
   test('one destination takes a thousand places, and all together no more than the bound', async () => {
     const { dispatcher, offer } = await setUp({ mayRun: () => false });
     offer('dst_0', 3_000);
+    await settle();
     assert.equal(dispatcher.stats().waiting, 1_000);
     for (let n = 1; n < 150; n++) offer(`dst_${n}`, 1_500);
+    await settle();
     // Past 100,000 each destination keeps a foothold of sixteen.
     const { waiting } = dispatcher.stats();
     assert.ok(waiting >= 100_000 && waiting <= 100_000 + 150 * 16, `${waiting} wait`);
@@ -109,6 +113,27 @@ describe('memory', () => {
     offer('dst_2', 5);
     dispatcher.destinationDeleted('dst_1');
     assert.deepEqual(dispatcher.stats(), { onWire: 0, waiting: 5, queues: 1 });
+  });
+});
+
+describe('very many deliveries of one event', () => {
+  test('are offered some a turn; what a refill brings meanwhile is not sent twice', async () => {
+    const late = openDelivery('dlv_late', 'dst_late');
+    const stored = [[late], []];
+    const { dispatcher, clock, sent, running, offerAll } = await setUp({ refill: () => stored.shift()! });
+    const turns: (() => void)[] = [];
+    clock.afterTurn = (callback) => void turns.push(callback);
+    offerAll([...Array.from({ length: 500 }, (_, n) => openDelivery(`dlv_${n}`, 'dst_first')), late]);
+    assert.equal(dispatcher.stats().queues, 1);
+    await clock.run(10);
+    dispatcher.wake(['dst_late'], { isForced: false });
+    await clock.run(10);
+    running.get('dlv_late')!.end();
+    await settle();
+    while (turns.length > 0) turns.shift()!();
+    await settle();
+    assert.equal(stored.length, 0, 'the store was asked again');
+    assert.equal(sent.filter((id) => id === 'dlv_late').length, 1);
   });
 });
 

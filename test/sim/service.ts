@@ -102,6 +102,7 @@ export function createService(options: {
     clock,
     ids: createIds(clock, random.fork()),
     bodyRetentionMs: settings.bodyRetentionMs,
+    maxFanout: 10_000,
     onScheduled: (deliveries, event, body) => dispatcher.offer(deliveries, event, body),
     onAccepted: () => undefined,
     onReplayed: () => undefined,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { BATCH_EVENTS_MAX } from '../../model/event.ts';
 import { delivery, deliveryStatus } from './delivery.ts';
-import { errorDetails } from './error.ts';
+import { errorMembers } from './error.ts';
 import { eventType, eventTypePattern } from './event-type.ts';
 import { anyObject, closed, id, named, nullable, omissible, pageOf, pageQuery } from './fields.ts';
 import { shownAs, time, timeInput } from './fields.ts';
@@ -38,7 +38,7 @@ const eventMembers = {
   occurred_at: time('When it happened, as its producer says.'),
   created_at: time('When it was accepted.'),
 };
-const scheduledDelivery = named(
+export const scheduledDelivery = named(
   'ScheduledDelivery',
   closed({ id: id('dlv'), destination_id: id('dst'), subscription_id: id('sub'), status: deliveryStatus }),
 );
@@ -64,12 +64,23 @@ export const batchInput = named(
   closed({ events: Type.Array(shownAs(Type.Unknown(), eventInput), batchSize) }),
 );
 
+/** A response of its own has a header for the wait. */
+export const batchError = named(
+  'BatchError',
+  closed({
+    ...errorMembers,
+    retry_after_seconds: Type.Optional(
+      Type.Integer({ description: 'With 503: how long to wait before this event may be sent again.' }),
+    ),
+  }),
+);
+
 export const batchResult = named(
   'BatchResult',
   closed({
     status: Type.Integer({ description: 'What POST /v1/events would have answered.' }),
     event: Type.Optional(acceptedEvent),
-    error: Type.Optional(errorDetails),
+    error: Type.Optional(batchError),
   }),
 );
 export const batchResults = named(

@@ -13,6 +13,7 @@ import { createEventReads } from './queries/events.ts';
 import { createFindWorkReads } from './queries/find-work.ts';
 import { createHealthReads } from './queries/health.ts';
 import { createDeliveryLists } from './queries/list-deliveries.ts';
+import { createKeyReads } from './queries/idempotency.ts';
 import { createPrune } from './queries/prune.ts';
 import { createDeliveryReads } from './queries/read-delivery.ts';
 import { createRecordWrites } from './queries/record.ts';
@@ -41,6 +42,7 @@ export const READING = [
   'listDestinations',
   'readSubscription',
   'listSubscriptions',
+  'readKeyHolder',
   'readEvent',
   'readScheduledDeliveries',
   'listEvents',
@@ -91,6 +93,7 @@ export function createReadMethods(context: ReadContext): ReadMethods {
     ...createApiKeyReads(context),
     ...createDestinationReads(context),
     ...createSubscriptionReads(context),
+    ...createKeyReads(context),
     ...createEventReads(context),
     ...createFindWorkReads(context),
     ...createHealthReads(context),

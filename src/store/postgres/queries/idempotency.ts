@@ -2,7 +2,8 @@
 import { hash } from 'node:crypto';
 import { formatId, idBytes } from '../../../model/id.ts';
 import type { EventId } from '../../../model/id.ts';
-import type { AcceptResult, NewEvent } from '../../store.ts';
+import type { AcceptResult, KeyHolder, NewEvent } from '../../store.ts';
+import type { ReadContext } from '../context.ts';
 import { Overtaken } from '../errors.ts';
 import { batchStatement, statement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
@@ -45,6 +46,17 @@ type Claim = {
   expiresAt: number;
   now: number;
 };
+
+export function createKeyReads({ read }: ReadContext) {
+  return {
+    readKeyHolder: ({ environment, key, now }: { environment: number; key: string; now: number }) =>
+      read(async (tx): Promise<KeyHolder | null> => {
+        const [row] = await tx.batch(SELECT_HOLDERS, [[shardOfKey(environment, key), environment, key]]);
+        if (row === undefined || row.expires_at <= now) return null;
+        return { eventId: formatId('evt', row.event_id), fingerprint: row.fingerprint };
+      }),
+  };
+}
 
 /** For every event whose key another holds, that one. The keys of all others are theirs now, if they have one. */
 export async function claimKeys(tx: Tx, events: readonly NewEvent[]): Promise<Map<EventId, Duplicate>> {

@@ -1,7 +1,6 @@
 // New deliveries for an old event.
 import { idTime } from '../../../model/id.ts';
-import type { DeliveryId, EventId } from '../../../model/id.ts';
-import type { NewDelivery } from '../../store.ts';
+import type { ReplayRequest, ReplayResult } from '../../store.ts';
 import { withPartitions } from '../bisect.ts';
 import type { WriteContext } from '../context.ts';
 import { writeCounted } from '../context.ts';
@@ -9,17 +8,6 @@ import { keyOf, timesOf } from './delivery-tables.ts';
 import { readConfigVersion } from './environments.ts';
 import { SELECT_EVENT, hasBody } from './event-rows.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
-
-type ReplayRequest = {
-  environment: number;
-  eventId: EventId;
-  configVersion: number;
-  deliveries: NewDelivery[];
-  now: number;
-  bodyCutoff: number;
-};
-
-type ReplayResult = { result: 'replayed'; backlogFull: DeliveryId[] } | { result: 'stale' | 'not_found' | 'too_old' };
 
 export function createReplayWrites(context: WriteContext) {
   const { write, backlog, horizons, partitions } = context;

@@ -1,22 +1,10 @@
 // New deliveries for an old event.
 import { idBytes, idTime } from '../../../model/id.ts';
-import type { DeliveryId, EventId } from '../../../model/id.ts';
-import type { NewDelivery } from '../../store.ts';
+import type { ReplayRequest, ReplayResult } from '../../store.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { createEnvironmentCounters } from './environments.ts';
 import { createDeliveryInserter } from './insert-deliveries.ts';
-
-type ReplayRequest = {
-  environment: number;
-  eventId: EventId;
-  configVersion: number;
-  deliveries: NewDelivery[];
-  now: number;
-  bodyCutoff: number;
-};
-
-type ReplayResult = { result: 'replayed'; backlogFull: DeliveryId[] } | { result: 'stale' | 'not_found' | 'too_old' };
 
 const SELECT_HAS_BODY = `
   SELECT EXISTS (SELECT 1 FROM event_bodies b WHERE b.event_id = e.id) AS has_body
