@@ -1,4 +1,5 @@
 // The store for a command that works on it directly, beside a running server or without one.
+import { UsageError } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
@@ -29,12 +30,19 @@ export async function withStore<Result>(
   { mayMake = false }: { mayMake?: boolean } = {},
 ): Promise<Result> {
   const { settings } = line.settings();
+  refuseTwoPlaces(line, settings);
   const store = await openToolStore({ ...storeOptions(settings), clock: systemClock, mayMake });
   try {
     return await work(store);
   } finally {
     await store.close();
   }
+}
+
+/** A database that the environment names would win over the folder that somebody has just written down. */
+function refuseTwoPlaces(line: CommandLine, { DATABASE_URL: databaseUrl }: Settings): void {
+  if (databaseUrl === null || line.textOf('data-dir') === null) return;
+  throw new UsageError('--data-dir names one store and DATABASE_URL another: unset that, or leave --data-dir out');
 }
 
 /** Makes one where there is none, and says so. */

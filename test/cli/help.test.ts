@@ -84,7 +84,13 @@ test('a mistake is named, with what would be right: exit code 2, nothing on stan
     assert.match(stderr, message);
     assert.match(stderr, /^postrider: .*\nSee: postrider .*--help\n$/, 'one line, and where to look');
   }
-  const { code, stderr } = await run('backup f.db', { DATABASE_URL: 'postgres://x/y' });
-  assert.equal(code, 2);
-  assert.match(stderr, /pg_dump/);
+  const elsewhere = { DATABASE_URL: 'postgres://x/y' };
+  for (const [line, message] of [
+    ['backup f.db', /pg_dump/],
+    ['keys list --data-dir /nowhere', /--data-dir names one store and DATABASE_URL another/],
+  ] as const) {
+    const { code, stderr } = await run(line, elsewhere);
+    assert.equal(code, 2);
+    assert.match(stderr, message);
+  }
 });
