@@ -1,5 +1,7 @@
 // Standard output of a command that prints its result and ends. Whoever reads it may be gone, or its disk full.
 
+import { breakAtSpaces } from './terminal.ts';
+
 /** What was printed may not have arrived. `isUnread`: nobody reads any more (`postrider keys list | head -1`). */
 export class OutputError extends Error {
   readonly isUnread: boolean;
@@ -29,7 +31,9 @@ export function printJson(value: unknown): Promise<void> {
   return print(JSON.stringify(value));
 }
 
-/** A line for people, beside the result. */
+/** For people, beside the result: on a terminal broken between words, not in them. */
 export function tell(text: string): void {
-  process.stderr.write(`${text}\n`);
+  const { isTTY, columns } = process.stderr;
+  const lines = isTTY ? text.split('\n').flatMap((line) => breakAtSpaces(line, columns)) : [text];
+  process.stderr.write(`${lines.join('\n')}\n`);
 }

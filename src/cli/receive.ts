@@ -6,6 +6,7 @@ import { formatTime } from '../model/time.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
+import { tell } from './output.ts';
 import { startReceiver } from './receiver.ts';
 import type { Arrival, Receiver } from './receiver.ts';
 import { createVerifier } from './signature.ts';
@@ -57,7 +58,7 @@ async function receive(line: CommandLine): Promise<number> {
   try {
     receiver = await startReceiver({ port: options.port, clock: systemClock, onArrival: take });
   } catch (error) {
-    process.stderr.write(`postrider: ${explainListening(error, options.port)}\n`);
+    tell(`postrider: ${explainListening(error, options.port)}`);
     return 1;
   }
   process.stdout.write(options.isJson ? jsonLine({ event: 'listening', url: receiver.url }) : greet(receiver, options));

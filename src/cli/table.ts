@@ -20,7 +20,10 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
       .join(GAP)
       .trimEnd();
   const below = (texts: readonly string[]): string[] =>
-    texts.slice(beside).map((text, i) => `${GAP}${columns[beside + i]!.title}${GAP}${text}`);
+    joinWithin(
+      texts.slice(beside).map((text, i) => `${columns[beside + i]!.title} ${text}`),
+      (width ?? 0) - GAP.length,
+    ).map((one) => GAP + one);
   return [line(columns.map(({ title }) => title)), ...cells.flatMap((row) => [line(row), ...below(row)])].join('\n');
 }
 
@@ -32,4 +35,15 @@ function lineWidth(widths: readonly number[]): number {
 function countBeside(widths: readonly number[], width: number): number {
   const first = widths.findIndex((_, i) => lineWidth(widths.slice(0, i + 1)) > width);
   return first === -1 ? widths.length : Math.max(1, first);
+}
+
+/** As few lines as there is room for; a text that is longer than a line has one of its own. */
+function joinWithin(texts: readonly string[], columns: number): string[] {
+  const lines: string[] = [];
+  for (const text of texts) {
+    const longer = `${lines.at(-1)}${GAP}${text}`;
+    if (lines.length > 0 && widthOf(longer) <= columns) lines[lines.length - 1] = longer;
+    else lines.push(text);
+  }
+  return lines;
 }

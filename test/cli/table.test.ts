@@ -30,17 +30,34 @@ describe('a table', () => {
     assert.deepEqual(lines(rows, 24), [
       'ID     NAME',
       'key_1  first',
-      '  SCOPES  read',
+      '  SCOPES read',
       'key_2  a very …',
-      '  SCOPES  publish,read,manage',
+      '  SCOPES publish,read,manage',
     ]);
     assert.equal(lines(rows, null)[2], 'key_2  a very long name  publish,read,manage', 'whole where nobody looks');
+  });
+
+  test('puts as much on a line below as there is room for', () => {
+    const columns = [...COLUMNS, { title: 'EXPIRES', of: () => 'never' }];
+    const rows = [SHORT, { ...SHORT, scopes: 'publish,read' }];
+    assert.deepEqual(formatTable(columns, rows, 27).split('\n').slice(1), [
+      'key_1  first  read',
+      '  EXPIRES never',
+      'key_1  first  publish,read',
+      '  EXPIRES never',
+    ]);
+    const joined = formatTable(columns, [{ ...SHORT, id: 'k'.repeat(20) }], 27).split('\n');
+    assert.deepEqual(joined.slice(1), [`${'k'.repeat(20)}  first`, '  SCOPES read', '  EXPIRES never']);
+    assert.equal(
+      formatTable(columns, [{ ...SHORT, id: 'k'.repeat(24) }], 34).split('\n')[2],
+      '  SCOPES read  EXPIRES never',
+    );
   });
 
   test('counts columns as a terminal does', () => {
     const rows = [{ ...SHORT, name: '漢字' }, SHORT, { ...SHORT, name: '🎉🎉🎉🎉🎉🎉' }];
     const made = lines(rows, 22);
-    assert.deepEqual(made.slice(1, 3), ['key_1  漢字', '  SCOPES  read']);
+    assert.deepEqual(made.slice(1, 3), ['key_1  漢字', '  SCOPES read']);
     assert.equal(made[5], 'key_1  🎉🎉🎉…');
     for (const line of made) assert.ok(widthOf(line) <= 22, line);
     const starts = lines(rows, null).map((line) => widthOf(line.slice(0, line.search(/SCOPES|read/))));

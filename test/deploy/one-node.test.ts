@@ -1,5 +1,5 @@
-// What deploy/ has for one node on one machine: the systemd unit, TLS in front, what Prometheus is told. As far as can be
-// told without root: the files are read as their programs read them, and what the unit starts is started.
+// What deploy/ has for one node on one machine: the systemd unit, TLS in front, what Prometheus is told. As far as can
+// be told without root: the files are read as their programs read them, and what the unit starts is started.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -68,7 +68,7 @@ describe('deploy/postrider.service', { timeout: 120_000 }, () => {
     const child = spawn(program!, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     after(() => child.kill('SIGKILL'));
     const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-    const url = /listening on (\S+)/.exec(line)![1]!;
+    const [, url] = /listening on (\S+)/.exec(line)!;
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'exit'), [0, null]);

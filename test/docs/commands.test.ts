@@ -145,7 +145,7 @@ test('npm knows every script that is named', () => {
   for (const page of pagesOfDocs()) {
     for (const { lines, line } of blocksOf(page).filter(isCommands)) {
       for (const [, name] of lines.join('\n').matchAll(/\bnpm run ([\w:-]+)/g)) {
-        assert.ok(name! in packageJson.scripts, `${page}:${line}: ${name}`);
+        assert.ok(Object.hasOwn(packageJson.scripts, name!), `${page}:${line}: ${name}`);
       }
     }
   }
