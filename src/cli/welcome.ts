@@ -29,7 +29,8 @@ function firstSteps(baseUrl: string, key: string, testSubnets: readonly string[]
   return [
     'To see a first event delivered, paste this into a second terminal:',
     '',
-    `${programName()} receive & sleep 2`,
+    `ready() { until curl -s http://127.0.0.1:${RECEIVER_PORT}/; do sleep 1; done; }`,
+    `${programName()} receive & ready`,
     `URL=${baseUrl}/v1 KEY=${key}`,
     `post() { curl -sS "$URL/$1" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d "$2"; echo; }`,
     `get() { curl -sS "$URL/$1" -H "Authorization: Bearer $KEY"; echo; }`,
