@@ -16,7 +16,7 @@ import { StoreError } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
-import { mintKey } from './keys.ts';
+import { mintKey } from './keys/mint-key.ts';
 import { groupMembership, runProcessGroup } from './process-group.ts';
 import type { Order } from './process-group.ts';
 import { welcome } from './welcome.ts';
@@ -25,10 +25,10 @@ import { storeOptions } from './with-store.ts';
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'Run the service',
-  usage: ['serve [--port 8383] [--data-dir ./data] …'],
+  usage: ['serve [--port 8383] [--data-dir ./data] [flags]'],
   settings: Object.keys(SETTINGS) as SettingName[],
   flags: { json: { ...JSON_FLAG, meaning: 'print the address and new keys as one line of JSON' } },
-  wordsMax: 0,
+  words: [],
   run: serve,
 };
 

@@ -39,9 +39,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return openSqliteStore({ ...options, masterKey });
 }
 
-/** For commands that run beside a server. */
-export async function openToolStore(options: OpenOptions & { clock: Clock }): Promise<ToolStore> {
+/** For commands that run beside a server. Throws `missing` where there is no store, unless it `mayMake` one. */
+export async function openToolStore(options: OpenOptions & { clock: Clock; mayMake: boolean }): Promise<ToolStore> {
   const { databaseUrl, ...others } = options;
+  if (databaseUrl === null && !options.mayMake) {
+    const { assertStoreIsThere } = await import('./sqlite/data-dir.ts');
+    assertStoreIsThere(options.dataDir);
+  }
   const masterKey = await readMasterKey(options);
   if (databaseUrl !== null) {
     const { openPostgresTool } = await import('./postgres/postgres-store.ts');

@@ -392,6 +392,8 @@ export type StoreErrorCode =
   | 'unavailable'
   /** Another server runs on the same data. */
   | 'in_use'
+  /** There is no store where one was named. */
+  | 'missing'
   | 'newer_schema'
   | 'corrupt'
   | 'wrong_master_key'

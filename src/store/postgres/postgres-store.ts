@@ -62,8 +62,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
 export type PostgresTool = ReturnType<typeof createToolMethods> & Pick<Store, 'close'>;
 
-/** For commands beside a running server. On an empty database the schema is made, as the server's first start would. */
-export async function openPostgresTool(options: PostgresStoreOptions): Promise<PostgresTool> {
+/** For commands beside a running server. On an empty database throws `missing`, unless it `mayMake` the schema. */
+export async function openPostgresTool(options: PostgresStoreOptions & { mayMake: boolean }): Promise<PostgresTool> {
   const pools = await openPools(options);
   const { clock, random, masterKey } = options;
   const { read, look, write } = transactionsOf(options, pools)(pools.other);
@@ -92,8 +92,10 @@ function openCluster(options: PostgresStoreOptions, pools: Pools, context: Write
   return { ...guarded.methods, announce: announcements.announce, listen: announcements.listen };
 }
 
-/** `mayBeUnfinished`: opened to go on with a copy, not to be served. */
-export async function openPools(options: PostgresStoreOptions & { mayBeUnfinished?: boolean }): Promise<Pools> {
+/** `mayBeUnfinished`: opened to go on with a copy, not to be served. `mayMake`: the schema, as is the default. */
+type PoolsOptions = PostgresStoreOptions & { mayBeUnfinished?: boolean; mayMake?: boolean };
+
+export async function openPools(options: PoolsOptions): Promise<Pools> {
   const { onConnectionError: onError = () => {} } = options;
   const address = readDatabaseAddress(options.url);
   const first = openPool({ ...address, settings: [], answerTimeoutMs: MIGRATION_ANSWER_TIMEOUT_MS, onError }, 1);
@@ -112,11 +114,8 @@ export async function openPools(options: PostgresStoreOptions & { mayBeUnfinishe
   }
 }
 
-async function prepare(
-  pool: Pool,
-  options: PostgresStoreOptions & { mayBeUnfinished?: boolean },
-): Promise<{ layout: Layout; settings: string[] }> {
-  const { portable = false, masterKey, random, mayBeUnfinished = false } = options;
+async function prepare(pool: Pool, options: PoolsOptions): Promise<{ layout: Layout; settings: string[] }> {
+  const { portable = false, masterKey, random, mayBeUnfinished = false, mayMake = true } = options;
   return withConnection(pool, async (client) => {
     const { rows } = await client.query<{ version: number; has_citus: boolean }>(
       `SELECT current_setting('server_version_num')::int4 / 10000 AS version,
@@ -126,7 +125,7 @@ async function prepare(
     if (version < VERSION_MIN) {
       throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
     }
-    const layout = await migrate(client, { portable, sealer: createSealer(masterKey, random) });
+    const layout = await migrate(client, { portable, mayMake, sealer: createSealer(masterKey, random) });
     if (!mayBeUnfinished) refuseUnfinished(await readProgressOn(client));
     return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
   });

@@ -2,21 +2,21 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from '../store.ts';
-import { databasePath } from './data-dir.ts';
+import { assertStoreIsThere, databasePath } from './data-dir.ts';
 import { openDatabase, prepare } from './database.ts';
 import { toStoreError } from './errors.ts';
 
 /**
- * Writes the database of `dataDir` to the file `target`, which must not exist (`unwritable`). Runs beside a server;
- * its log grows meanwhile, for the copy reads one state from beginning to end.
+ * Writes the database of `dataDir` (which throws `missing` if there is none) to the file `target`, which must not exist
+ * (`unwritable`). Runs beside a server; its log grows meanwhile, for the copy reads one state from beginning to end.
  *
  * The copy has no master key in it, and its secrets cannot be read without: keep `master.key` (or MASTER_KEY) apart
  * from backups, for the two together are everything. To restore, stop the server, put the copy in place of
  * `postrider.db`, and remove `postrider.db-wal` and `postrider.db-shm`.
  */
 export function backupSqlite({ dataDir, target }: { dataDir: string; target: string }): void {
+  assertStoreIsThere(dataDir);
   const source = databasePath(dataDir);
-  if (!existsSync(source)) throw new StoreError('unwritable', `there is no database in ${dataDir}: set DATA_DIR`);
   if (existsSync(target)) throw new StoreError('unwritable', `${target} exists: choose another name, or remove it`);
   const draft = `${target}.${process.pid}.partial`;
   try {

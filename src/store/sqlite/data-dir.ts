@@ -1,11 +1,22 @@
 // The directory that everything is kept in. What is made in it is its owner's alone, as the directory is, should that
 // have been made by somebody else: event bodies are in there as they came.
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { StoreError } from '../store.ts';
 
 export function databasePath(dataDir: string): string {
   return join(dataDir, 'postrider.db');
+}
+
+/**
+ * To be asked before anything is made there, by whatever is to work on a store that is in use: a slip in the path must
+ * not make a store that no service knows. An empty database file is no store either: something else made it.
+ */
+export function assertStoreIsThere(dataDir: string): void {
+  const found = statSync(databasePath(dataDir), { throwIfNoEntry: false });
+  if (found === undefined || found.size === 0) {
+    throw new StoreError('missing', `there is no store in ${resolve(dataDir)}`);
+  }
 }
 
 /** Makes the directory, and what is missing above it. */

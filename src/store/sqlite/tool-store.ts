@@ -17,7 +17,7 @@ const KEY_METHODS = ['createApiKey', 'revokeApiKey', 'touchApiKeys'] as const;
 
 export type ToolStore = Pick<Store, (typeof READING)[number] | (typeof KEY_METHODS)[number] | 'close'>;
 
-/** No lock is taken. On an empty directory the database is made, as the server's first start would. */
+/** No lock is taken. On an empty directory the database is made, as by the server's first start. */
 export function openSqliteTool(options: {
   dataDir: string;
   masterKey: Uint8Array;
