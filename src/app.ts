@@ -13,7 +13,7 @@ import { createGuard } from './attempt/guard.ts';
 import type { Guard } from './attempt/guard.ts';
 import { createResolver } from './attempt/resolver.ts';
 import { correctionOf, measureOffset } from './cluster/clock-offset.ts';
-import type { Cluster } from './cluster/cluster.ts';
+import type { Cluster, NodeIdentity } from './cluster/cluster.ts';
 import { createSharedStoreNode } from './cluster/shared-store.ts';
 import { createSoleNode } from './cluster/sole-node.ts';
 import { VERSION } from './config.ts';
@@ -214,7 +214,7 @@ function createCluster(base: Base, follower: Follower, dispatcher: () => Dispatc
   const { settings, log, clock, ids, metrics, store, modes, onError } = base;
   const name = settings.NODE_NAME === '' ? hostname() : settings.NODE_NAME;
   const node = { id: ids.next('nod'), name, version: VERSION };
-  if (store.cluster === undefined) return createSoleNode(node, clock);
+  if (store.cluster === undefined) return createNodeOnFiles(base, node, dispatcher);
   return createSharedStoreNode({
     node,
     leaseMs: settings.NODE_LEASE,
@@ -260,6 +260,27 @@ function createCluster(base: Base, follower: Follower, dispatcher: () => Dispatc
       },
       onError,
     },
+  });
+}
+
+function createNodeOnFiles(base: Base, node: NodeIdentity, dispatcher: () => Dispatcher): Cluster {
+  const { settings, log, clock, store, onError } = base;
+  const dataDir = settings.DATA_DIR;
+  return createSoleNode({
+    node,
+    store,
+    clock,
+    onTrouble: (trouble) =>
+      log.error(
+        { data_dir: dataDir, trouble },
+        'the data directory was replaced or removed under the service: nothing is accepted or sent, for no restart ' +
+          'would find it. Put back what was there, and the service goes on; or restart it, to serve what is there now',
+      ),
+    onRecovered() {
+      log.warn({ data_dir: dataDir }, 'the data directory is back as it was: the service goes on');
+      dispatcher().resume();
+    },
+    onError,
   });
 }
 
