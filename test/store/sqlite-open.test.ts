@@ -132,7 +132,7 @@ describe('opening', () => {
     }
   });
 
-  it('goes on where a first start was cut off, however early: until it is whole the database has another name', async (t) => {
+  it('goes on where a first start was cut off: until it is whole the database has another name', async (t) => {
     const begun = makeDataDir(t);
     const draft = `${databasePath(begun)}.${process.pid}.new`;
     writeFileSync(draft, 'half a database');
@@ -157,7 +157,7 @@ describe('opening', () => {
     await assert.rejects(openServer(t, bare), refuses('corrupt', databasePath(bare)));
   });
 
-  it('refuses to make a database beside the log of one that is missing, which the new one would take for its own', async (t) => {
+  it('refuses to make a database beside the log of one that is missing, which it would take for its own', async (t) => {
     const { dataDir, path } = await makeUsed(t);
     renameSync(path, `${path}.moved`);
     writeFileSync(`${path}-wal`, 'a log');
