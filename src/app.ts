@@ -33,6 +33,8 @@ import { createRecorder } from './record/recorder.ts';
 import type { Recorder } from './record/recorder.ts';
 import type { Clock } from './runtime/clock.ts';
 import { createAdjustableClock, delay, systemClock } from './runtime/clock.ts';
+import { createClockTrust } from './runtime/clock-trust.ts';
+import type { ClockTrust } from './runtime/clock-trust.ts';
 import { watchEventLoopDelay } from './runtime/event-loop.ts';
 import { createIds } from './runtime/ids.ts';
 import type { Ids } from './runtime/ids.ts';
@@ -55,6 +57,8 @@ type Base = {
   log: Log;
   /** Right by the store's time, where several machines share that. */
   clock: ReturnType<typeof createAdjustableClock>;
+  /** Before anything is destroyed because of what the clock says. */
+  clockTrust: ClockTrust;
   ids: Ids;
   metrics: Metrics;
   store: Store;
@@ -133,13 +137,22 @@ async function createBase(options: { settings: Settings; log: Log; store: Store 
   const metrics = createMetrics();
   const environments = await store.readEnvironments();
   const clock = createAdjustableClock(systemClock);
-  // Before the first id is made: ids never go back, and one from the future would hold all others there with it.
+  // Before the first id is made: its time is kept.
   if (store.cluster !== undefined) clock.adjust(correctionOf(await measureOffset(store.cluster, systemClock)));
   return {
     settings,
     log,
     clock,
-    ids: createIds(clock, systemRandom),
+    clockTrust: createClockTrust(clock, (byMs) =>
+      log.warn(
+        { ahead_ms: Math.round(byMs) },
+        'the clock of this machine jumped ahead: for a day, unless it is set back, nothing is erased for its age and ' +
+          'no destination is paused for failing',
+      ),
+    ),
+    ids: createIds(clock, systemRandom, (leadMs) =>
+      log.warn({ lead_ms: leadMs }, 'the clock of this machine was set back: new ids follow it, and sort before some'),
+    ),
     metrics,
     store,
     modes: new Map(environments.map(({ environment, mode }) => [environment, mode])),
@@ -163,7 +176,7 @@ function createSending({ settings, clock, onError }: Base, guard: Guard): Attemp
 
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
 function createDelivering(base: Base, attempter: Attempter) {
-  const { settings, log, clock, metrics, store, modes, onError } = base;
+  const { settings, log, clock, clockTrust, metrics, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
     load: (request) => store.readChanges(request),
@@ -191,6 +204,7 @@ function createDelivering(base: Base, attempter: Attempter) {
     payloads,
     ownership,
     clock,
+    clockTrust,
     modeOf: (environment) => modes.get(environment)!,
     bodyRetentionMs: settings.BODY_RETENTION,
     failingAfterMs: settings.FAILING_AFTER,

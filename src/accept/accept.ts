@@ -74,12 +74,13 @@ class BatchingAcceptor implements Acceptor {
   }
 
   #build(incoming: IncomingEvent, fingerprint: Uint8Array | null): NewEvent {
-    const { configurationOf, ids } = this.#options;
+    const { configurationOf, clock, ids } = this.#options;
     const configuration = configurationOf(incoming.environment);
     const id = ids.next('evt');
     return {
       ...describeEvent(id, incoming),
       body: incoming.body.bytes,
+      dueAt: clock.now(),
       configVersion: configuration.version,
       idempotency: fingerprint === null ? null : { fingerprint, expiresAt: idTime(id) + IDEMPOTENCY_WINDOW_MS },
       deliveries: matchDeliveries(configuration, incoming, ids),

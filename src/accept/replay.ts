@@ -34,20 +34,21 @@ export function createReplay(options: ReplayOptions): (request: ReplayRequest) =
     const body = { bytes, parse: () => parseBody(new TextDecoder().decode(bytes)) };
     const matched = matchDeliveries(configuration, { type: event.type, body }, ids);
     const deliveries = selectDestinations(matched, request.destinationIds);
+    const now = clock.now();
     const stored = await store.replayEvent({
       environment: request.environment,
       eventId: event.id,
       configVersion: configuration.version,
       deliveries,
-      now: clock.now(),
-      bodyCutoff: clock.now() - bodyRetentionMs,
+      now,
+      bodyCutoff: now - bodyRetentionMs,
     });
     if (stored.result === 'stale') return 'stale';
     if (stored.result !== 'replayed') throw cannotReplay(stored.result);
     const isDead = new Set(stored.backlogFull);
     const open = deliveries.filter(({ id }) => !isDead.has(id));
-    if (open.length > 0) options.onScheduled(toOpenDeliveries(event, open), event, bytes);
-    return deliveries.map((delivery) => toRow(delivery, event, configuration, isDead.has(delivery.id)));
+    if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), event, bytes);
+    return deliveries.map((delivery) => toRow(delivery, { event, dueAt: now }, configuration, isDead.has(delivery.id)));
   };
 
   return async (request) => {
@@ -85,7 +86,12 @@ function cannotReplay(reason: 'not_found' | 'too_old'): ApiError {
 }
 
 /** The list row of a delivery that was just made. */
-function toRow(delivery: NewDelivery, event: Event, configuration: Configuration, isDead: boolean): Delivery {
+function toRow(
+  delivery: NewDelivery,
+  { event, dueAt }: { event: Event; dueAt: number },
+  configuration: Configuration,
+  isDead: boolean,
+): Delivery {
   const createdAt = idTime(delivery.id);
   const isPaused = configuration.destinations.get(delivery.destinationId)?.status === 'paused';
   return {
@@ -100,7 +106,7 @@ function toRow(delivery: NewDelivery, event: Event, configuration: Configuration
     attemptCount: 0,
     retryCount: 0,
     responseCodes: [],
-    nextAttemptAt: isDead || isPaused ? null : createdAt,
+    nextAttemptAt: isDead || isPaused ? null : dueAt,
     createdAt,
     updatedAt: createdAt,
     completedAt: isDead ? createdAt : null,

@@ -161,6 +161,8 @@ export interface EventStore {
 
 export type NewEvent = Event & {
   body: Uint8Array;
+  /** Of its deliveries. By the clock: the time in an id may be ahead of that. */
+  dueAt: number;
   /** The version of the configuration that `deliveries` was matched against. */
   configVersion: number;
   idempotency: { fingerprint: Uint8Array; expiresAt: number } | null;

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import type { Sealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
 import { assertWritable, noRoom, unwritable } from './data-dir.ts';
-import { openDatabase, prepare } from './database.ts';
+import { openDatabase, prepare, readNumber } from './database.ts';
 import type { Database } from './database.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import { publishFile, writeNewFile } from './durable-file.ts';
@@ -15,14 +15,22 @@ import { assertKnownSchema, migrate } from './migrate.ts';
 
 const KEY_CHECK = 'key_check';
 const KEY_CHECK_TEXT = 'postrider';
-const IN_MEMORY = ':memory:';
 
-/** Opens the database at `path` (`:memory:` too), made if it is not there, ready for use. The caller closes it. */
+/** Opens the database file at `path`, made if it is not there, ready for use. The caller closes it. */
 export function openPrepared(path: string, sealer: Sealer): Database {
   return withOpenErrors(path, () => {
-    if (path === IN_MEMORY) return openNew(path, sealer);
     if (!existsSync(path)) createDatabase(path, sealer);
-    return openExisting(path, sealer);
+    assertWritable(path);
+    assertNotEmpty(path);
+    return openWith(path, (db) => prepareExisting(db, path, sealer));
+  });
+}
+
+/** The same in memory; one that is shared by name may be there already. */
+export function openInMemory(name: string, sealer: Sealer): Database {
+  return openWith(name, (db) => {
+    if (readNumber(db, 'PRAGMA user_version') === 0) fill(db, sealer);
+    else prepareExisting(db, name, sealer);
   });
 }
 
@@ -46,20 +54,22 @@ function explainOpening(path: string, error: unknown): unknown {
   return new StoreError(mapped.code, `${path}: ${what}`, { cause: error });
 }
 
-function openExisting(path: string, sealer: Sealer): Database {
-  assertWritable(path);
-  assertNotEmpty(path);
+function openWith(path: string, prepareIt: (db: Database) => void): Database {
   const db = openDatabase(path);
   try {
-    assertKnownSchema(db, path);
-    assertMasterKey(db, sealer);
-    keepLog(db);
-    migrate(db);
+    prepareIt(db);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+function prepareExisting(db: Database, path: string, sealer: Sealer): void {
+  assertKnownSchema(db, path);
+  assertMasterKey(db, sealer);
+  keepLog(db);
+  migrate(db);
 }
 
 /** Before SQLite opens it, which would take the log beside an empty file for an old one, and remove it. */
@@ -90,29 +100,22 @@ function createDatabase(path: string, sealer: Sealer): void {
   try {
     // SQLite fills the file that is there, whose mode all that it puts beside has too.
     writeNewFile(draft, '');
-    openNew(draft, sealer).close();
+    openWith(draft, (db) => fill(db, sealer)).close();
     publishFile(draft, path);
   } finally {
     removeDraft();
   }
 }
 
-function openNew(path: string, sealer: Sealer): Database {
-  const db = openDatabase(path);
-  try {
-    // Lets prune.ts give space back in small steps; can only be chosen before the first table. Keeping its page map
-    // costs 2 % more written bytes and no time that could be measured.
-    db.exec('PRAGMA auto_vacuum = INCREMENTAL');
-    migrate(db);
-    const value = sealer.seal(Buffer.from(KEY_CHECK_TEXT), KEY_CHECK);
-    prepare(db, 'INSERT INTO meta (name, value) VALUES (?, ?)').run(KEY_CHECK, value);
-    // Last, so that all before it is in the file, and not in a log.
-    keepLog(db);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+function fill(db: Database, sealer: Sealer): void {
+  // Lets prune.ts give space back in small steps; can only be chosen before the first table. Keeping its page map costs
+  // 2 % more written bytes and no time that could be measured.
+  db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+  migrate(db);
+  const value = sealer.seal(Buffer.from(KEY_CHECK_TEXT), KEY_CHECK);
+  prepare(db, 'INSERT INTO meta (name, value) VALUES (?, ?)').run(KEY_CHECK, value);
+  // Last, so that all before it is in the file, and not in a log.
+  keepLog(db);
 }
 
 /** Writes only where the file does not say so yet: in a new one, or a backup that was put in place. */
