@@ -1,5 +1,5 @@
-// Whether the wall clock may be believed where believing it destroys something. One that jumps ahead is wrong more often
-// than right, and what was erased because everything seemed a month older does not come back.
+// Whether the wall clock may be believed where believing it destroys something. One that jumps ahead is wrong more
+// often than right, and what was erased because everything seemed a month older does not come back.
 import type { Clock } from './clock.ts';
 
 export interface ClockTrust {

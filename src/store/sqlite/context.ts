@@ -67,10 +67,10 @@ export function createWriteContext(
   const write = <Result>(work: () => Result): Result => {
     if (isTogether) return work();
     // Into files that are gone nothing is written: should they come back, it would be there though it was refused.
-    files.assertInPlace();
+    files.assertBeforeWrite();
     const result = commit(work);
     // Only now it is certain that the files were still there when the commit was on disk.
-    files.assertInPlace();
+    files.assertAfterWrite();
     return result;
   };
   return {

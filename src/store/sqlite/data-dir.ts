@@ -13,7 +13,7 @@ export const databasePath = (dataDir: string): string => join(dataDir, DATABASE)
 export const masterKeyPath = (dataDir: string): string => join(dataDir, MASTER_KEY);
 export const lockPath = (dataDir: string): string => join(dataDir, LOCK);
 
-/** The files that a server has open from its start to its end. */
+/** What a server has open from its start to its end: the database, its log, the log's index, and the lock. */
 export const SERVED_FILES = [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, LOCK] as const;
 
 /** Makes the directory, and what is missing above it. Throws `unwritable` unless files can be made in it. */

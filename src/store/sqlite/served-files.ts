@@ -6,48 +6,68 @@ import { StoreError } from '../store.ts';
 import { SERVED_FILES } from './data-dir.ts';
 
 export interface ServedFiles {
-  /** What is wrong with them, without their path; null: nothing. */
+  /** Looks at all of them. What is wrong, without their path; null: nothing. */
   findTrouble(): string | null;
-  /** Throws `unavailable` for any trouble. Takes about 4 µs a file. */
-  assertInPlace(): void;
+  /** Throws `unavailable` where writing would be in vain. */
+  assertBeforeWrite(): void;
+  /** Throws `unavailable` unless the next start will find what was just committed. */
+  assertAfterWrite(): void;
   /** Whether the database's own file is there, so that what is copied into it will be found. */
   hasDatabase(): boolean;
 }
 
-type Name = (typeof SERVED_FILES)[number];
+const IN_MEMORY: ServedFiles = {
+  findTrouble: () => null,
+  assertBeforeWrite: () => {},
+  assertAfterWrite: () => {},
+  hasDatabase: () => true,
+};
 
-/** Of those that are in `dataDir` now; null: the database is in memory. Nothing is opened: see server-lock.ts. */
+/**
+ * Of those that are in `dataDir` now; null: the database is in memory. Nothing is opened: closing a file would take away
+ * this process's locks on it.
+ */
 export function watchServedFiles(dataDir: string | null): ServedFiles {
-  if (dataDir === null) return { findTrouble: () => null, assertInPlace: () => {}, hasDatabase: () => true };
-  const known = new Map(SERVED_FILES.map((name) => [name, identify(join(dataDir, name))]));
-
-  const findTroubleOf = (name: Name): string | null => {
-    const found = identify(join(dataDir, name));
-    if (found === known.get(name)) return null;
-    return found === null ? `${name} is gone` : `${name} is another file than the one that was opened`;
-  };
+  if (dataDir === null) return IN_MEMORY;
+  const [database, log, index, lock] = SERVED_FILES.map((name) => watchFile(dataDir, name)) as [Find, Find, Find, Find];
+  let isInTrouble = false;
   const findTrouble = (): string | null => {
-    for (const name of SERVED_FILES) {
-      const trouble = findTroubleOf(name);
-      if (trouble !== null) return trouble;
-    }
-    return null;
+    const trouble = database() ?? log() ?? index() ?? lock();
+    isInTrouble = trouble !== null;
+    return trouble;
   };
+  const assertNone = (trouble: string | null): void => {
+    if (trouble === null) return;
+    isInTrouble = true;
+    throw new StoreError('unavailable', `${dataDir} was replaced or removed: ${trouble}`);
+  };
+  // A look takes 4 µs a file, and every transaction waits for it. So it is at those that decide what the next start
+  // finds; without the log's index or the lock nothing is lost within the second until all are looked at.
   return {
     findTrouble,
-    assertInPlace() {
-      const trouble = findTrouble();
-      if (trouble !== null) throw new StoreError('unavailable', `${dataDir} was replaced or removed: ${trouble}`);
-    },
-    hasDatabase: () => findTroubleOf(SERVED_FILES[0]) === null,
+    assertBeforeWrite: () => assertNone(isInTrouble ? findTrouble() : log()),
+    assertAfterWrite: () => assertNone(database() ?? log()),
+    hasDatabase: () => database() === null,
+  };
+}
+
+/** What is wrong with one file now. */
+type Find = () => string | null;
+
+function watchFile(dataDir: string, name: string): Find {
+  const path = join(dataDir, name);
+  const opened = identify(path);
+  return () => {
+    const found = identify(path);
+    if (found?.ino === opened?.ino && found?.dev === opened?.dev) return null;
+    return found === null ? `${name} is gone` : `${name} is another file than the one that was opened`;
   };
 }
 
 /** Of a file that is open the number is not given to another, so equal means the same file. Whole: 64 bits are used. */
-function identify(path: string): string | null {
+function identify(path: string): { dev: bigint; ino: bigint } | null {
   try {
-    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats === undefined ? null : `${stats.dev} ${stats.ino}`;
+    return statSync(path, { bigint: true, throwIfNoEntry: false }) ?? null;
   } catch {
     // The way there is gone: a volume that does not answer, a directory that is a file now.
     return null;

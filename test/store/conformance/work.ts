@@ -86,9 +86,9 @@ function testRefill(makeScene: MakeScene): void {
     const about = { environment: LIVE, eventId: event.id, configVersion: await scene.configVersion() };
     await scene.store.replayEvent({ ...about, deliveries: [replayed], now: START - MINUTE + 1, bodyCutoff: 0 });
     const request = { destinationId: destination, dueFrom: 0, limit: 10, exclude: [] };
-    const [refill] = await scene.store.refill([{ ...request, dueBy: START - MINUTE + 1 }]);
+    const [found] = await scene.store.refill([{ ...request, dueBy: START - MINUTE + 1 }]);
     assert.deepEqual(
-      refill!.deliveries.map(({ id, dueAt }) => [id, dueAt]),
+      found!.deliveries.map(({ id, dueAt }) => [id, dueAt]),
       [
         [event.deliveries[0]!.id, START - MINUTE],
         [replayed.id, START - MINUTE + 1],
