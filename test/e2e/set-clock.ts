@@ -1,5 +1,5 @@
-// Loaded into a service's process before anything else: SIGUSR2 sets the clock of its machine an hour ahead, and the next
-// one sets it back.
+// Loaded into a service's process before anything else: SIGUSR2 sets the clock of its machine an hour ahead, and the
+// next one sets it back.
 import { isMainThread } from 'node:worker_threads';
 
 const AHEAD_MS = 3_600_000;

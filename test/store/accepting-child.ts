@@ -13,8 +13,8 @@ export type Acknowledgement = { accepted: EventId[]; recorded: DeliveryId[] };
 const [, , dataDir, destinationId] = process.argv as [string, string, string, DestinationId];
 
 /**
- * Resolves when the message has left this process, however far behind its parent is. Until then, and should the kill cut
- * it short, nobody has heard of it.
+ * Resolves when the message has left this process, however far behind its parent is. Until then, and should the kill
+ * cut it short, nobody has heard of it.
  */
 function acknowledge(message: Acknowledgement): Promise<void> {
   return new Promise((resolve, reject) => {

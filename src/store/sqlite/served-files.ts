@@ -24,8 +24,8 @@ const IN_MEMORY: ServedFiles = {
 };
 
 /**
- * Of those that are in `dataDir` now; null: the database is in memory. Nothing is opened: closing a file would take away
- * this process's locks on it.
+ * Of those that are in `dataDir` now; null: the database is in memory. Nothing is opened: closing a file would take
+ * away this process's locks on it.
  */
 export function watchServedFiles(dataDir: string | null): ServedFiles {
   if (dataDir === null) return IN_MEMORY;
