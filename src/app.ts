@@ -15,7 +15,7 @@ import { createGuard } from './attempt/guard.ts';
 import type { Guard } from './attempt/guard.ts';
 import { createResolver } from './attempt/resolver.ts';
 import { correctionOf, measureOffset } from './cluster/clock-offset.ts';
-import type { Cluster } from './cluster/cluster.ts';
+import type { Cluster, NodeIdentity } from './cluster/cluster.ts';
 import { createSharedStoreNode } from './cluster/shared-store.ts';
 import { createSoleNode } from './cluster/sole-node.ts';
 import { VERSION } from './config.ts';
@@ -36,6 +36,8 @@ import { createRecorder } from './record/recorder.ts';
 import type { Recorder } from './record/recorder.ts';
 import type { Clock } from './runtime/clock.ts';
 import { createAdjustableClock, delay, systemClock } from './runtime/clock.ts';
+import { createClockTrust } from './runtime/clock-trust.ts';
+import type { ClockTrust } from './runtime/clock-trust.ts';
 import { watchEventLoopDelay } from './runtime/event-loop.ts';
 import { createIds } from './runtime/ids.ts';
 import type { Ids } from './runtime/ids.ts';
@@ -59,6 +61,8 @@ type Base = {
   log: Log;
   /** Right by the store's time, where several machines share that. */
   clock: ReturnType<typeof createAdjustableClock>;
+  /** Before anything is destroyed because of what the clock says. */
+  clockTrust: ClockTrust;
   ids: Ids;
   metrics: Metrics;
   store: Store;
@@ -139,13 +143,22 @@ async function createBase(options: { settings: Settings; log: Log; store: Store 
   const metrics = createMetrics(VERSION);
   const environments = await store.readEnvironments();
   const clock = createAdjustableClock(systemClock);
-  // Before the first id is made: ids never go back, and one from the future would hold all others there with it.
+  // Before the first id is made: its time is kept.
   if (store.cluster !== undefined) clock.adjust(correctionOf(await measureOffset(store.cluster, systemClock)));
   return {
     settings,
     log,
     clock,
-    ids: createIds(clock, systemRandom),
+    clockTrust: createClockTrust(clock, (byMs) =>
+      log.warn(
+        { ahead_ms: Math.round(byMs) },
+        'the clock of this machine jumped ahead: for a day, unless it is set back, nothing is erased for its age and ' +
+          'no destination is paused for failing',
+      ),
+    ),
+    ids: createIds(clock, systemRandom, (leadMs) =>
+      log.warn({ lead_ms: leadMs }, 'the clock of this machine was set back: new ids follow it, and sort before some'),
+    ),
     metrics,
     store,
     modes: new Map(environments.map(({ environment, mode }) => [environment, mode])),
@@ -169,7 +182,7 @@ function createSending({ settings, clock, onError }: Base, guard: Guard): Attemp
 
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
 function createDelivering(base: Base, attempter: Attempter) {
-  const { settings, log, clock, metrics, store, modes, onError } = base;
+  const { settings, log, clock, clockTrust, metrics, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
     load: (request) => store.readChanges(request),
@@ -198,6 +211,7 @@ function createDelivering(base: Base, attempter: Attempter) {
     payloads,
     ownership,
     clock,
+    clockTrust,
     modeOf: (environment) => modes.get(environment)!,
     bodyRetentionMs: settings.BODY_RETENTION,
     failingAfterMs: settings.FAILING_AFTER,
@@ -224,7 +238,7 @@ function createCluster(base: Base, follower: Follower, dispatcher: () => Dispatc
   const { settings, log, clock, ids, metrics, store, modes, onError } = base;
   const name = settings.NODE_NAME === '' ? hostname() : settings.NODE_NAME;
   const node = { id: ids.next('nod'), name, version: VERSION };
-  if (store.cluster === undefined) return createSoleNode(node, clock);
+  if (store.cluster === undefined) return createNodeOnFiles(base, node, dispatcher);
   return createSharedStoreNode({
     node,
     leaseMs: settings.NODE_LEASE,
@@ -270,6 +284,27 @@ function createCluster(base: Base, follower: Follower, dispatcher: () => Dispatc
       },
       onError,
     },
+  });
+}
+
+function createNodeOnFiles(base: Base, node: NodeIdentity, dispatcher: () => Dispatcher): Cluster {
+  const { settings, log, clock, store, onError } = base;
+  const dataDir = settings.DATA_DIR;
+  return createSoleNode({
+    node,
+    store,
+    clock,
+    onTrouble: (trouble) =>
+      log.error(
+        { data_dir: dataDir, trouble },
+        'the data directory was replaced or removed under the service: nothing is accepted or sent, for no restart ' +
+          'would find it. Put back what was there, and the service goes on; or restart it, to serve what is there now',
+      ),
+    onRecovered() {
+      log.warn({ data_dir: dataDir }, 'the data directory is back as it was: the service goes on');
+      dispatcher().resume();
+    },
+    onError,
   });
 }
 

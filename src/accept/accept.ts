@@ -125,12 +125,13 @@ class BatchingAcceptor implements Acceptor {
 
   /** Null: it matches more subscriptions than one event may have deliveries. */
   #build({ incoming, fingerprint }: Accepting): NewEvent | null {
-    const { configurationOf, ids, maxFanout } = this.#options;
+    const { configurationOf, clock, ids, maxFanout } = this.#options;
     const configuration = configurationOf(incoming.environment);
     const id = ids.next('evt');
     const deliveries = matchDeliveries(configuration, incoming, { ids, max: maxFanout });
     if (deliveries === null) return null;
-    return toNewEvent(incoming, { id, fingerprint, deliveries, configVersion: configuration.version });
+    const { version: configVersion } = configuration;
+    return toNewEvent(incoming, { id, dueAt: clock.now(), fingerprint, deliveries, configVersion });
   }
 
   /** Unless its key names an event that was accepted before, when it matched less: that is answered as ever. */
@@ -139,7 +140,7 @@ class BatchingAcceptor implements Acceptor {
     const { environment, idempotencyKey: key } = incoming;
     const holder = key === null ? null : await store.readKeyHolder({ environment, key, now: clock.now() });
     if (holder === null) throw overFanout(maxFanout);
-    const parts = { id: ids.next('evt'), fingerprint, deliveries: [], configVersion: 0 };
+    const parts = { id: ids.next('evt'), dueAt: 0, fingerprint, deliveries: [], configVersion: 0 };
     return { candidate: toNewEvent(incoming, parts), result: Promise.resolve({ result: 'duplicate', ...holder }) };
   }
 
@@ -186,12 +187,20 @@ function toRepeat(
   );
 }
 
-type EventParts = { id: EventId; fingerprint: Uint8Array | null; deliveries: NewDelivery[]; configVersion: number };
+type EventParts = {
+  id: EventId;
+  dueAt: number;
+  fingerprint: Uint8Array | null;
+  deliveries: NewDelivery[];
+  configVersion: number;
+};
 
-function toNewEvent(incoming: IncomingEvent, { id, fingerprint, deliveries, configVersion }: EventParts): NewEvent {
+function toNewEvent(incoming: IncomingEvent, parts: EventParts): NewEvent {
+  const { id, dueAt, fingerprint, deliveries, configVersion } = parts;
   return {
     ...describeEvent(id, incoming),
     body: incoming.body.bytes,
+    dueAt,
     configVersion,
     idempotency: fingerprint === null ? null : { fingerprint, expiresAt: idTime(id) + IDEMPOTENCY_WINDOW_MS },
     deliveries,

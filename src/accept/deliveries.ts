@@ -1,7 +1,7 @@
 // From the subscriptions that matched to deliveries: what the store is given, and what dispatch can start.
 import type { Configuration } from '../match/follow.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import { idShard, idTime } from '../model/id.ts';
+import { idShard } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery } from '../store/store.ts';
@@ -25,9 +25,9 @@ export function matchDeliveries(
   }));
 }
 
-/** As the store has them right after their insertion: due since they were made. */
+/** As the store has them right after their insertion: due at once. */
 export function toOpenDeliveries(
-  event: { id: EventId; environment: number },
+  event: { id: EventId; environment: number; dueAt: number },
   deliveries: readonly NewDelivery[],
 ): OpenDelivery[] {
   return deliveries.map(({ id, destinationId }) => ({
@@ -37,7 +37,7 @@ export function toOpenDeliveries(
     destinationId,
     rev: 0,
     status: 'pending',
-    dueAt: idTime(id),
+    dueAt: event.dueAt,
     scheduledAt: null,
     fallbackStatus: null,
     schedulePosition: 0,

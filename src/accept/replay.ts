@@ -76,9 +76,10 @@ export function createReplays(options: ReplayOptions): Replays {
     if (stored.result !== 'replayed') throw cannotReplay(stored.result);
     const isDead = new Set<string>(stored.backlogFull);
     const open = deliveries.filter(({ id }) => !isDead.has(id));
-    if (open.length > 0) options.onScheduled(toOpenDeliveries(event, open), event, body);
+    if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), event, body);
     options.onReplayed(deliveries.length);
-    return listRows(deliveries, (delivery) => toRow(delivery, event, configuration, isDead.has(delivery.id)));
+    const made = { event, dueAt: now };
+    return listRows(deliveries, (delivery) => toRow(delivery, made, configuration, isDead.has(delivery.id)));
   };
 
   return {
@@ -135,7 +136,12 @@ function* listRows(deliveries: readonly NewDelivery[], toDelivery: (delivery: Ne
 }
 
 /** The list row of a delivery that was just made. */
-function toRow(delivery: NewDelivery, event: Event, configuration: Configuration, isDead: boolean): Delivery {
+function toRow(
+  delivery: NewDelivery,
+  { event, dueAt }: { event: Event; dueAt: number },
+  configuration: Configuration,
+  isDead: boolean,
+): Delivery {
   const createdAt = idTime(delivery.id);
   const isPaused = configuration.destinations.get(delivery.destinationId)?.status === 'paused';
   return {
@@ -150,7 +156,7 @@ function toRow(delivery: NewDelivery, event: Event, configuration: Configuration
     attemptCount: 0,
     retryCount: 0,
     responseCodes: [],
-    nextAttemptAt: isDead || isPaused ? null : createdAt,
+    nextAttemptAt: isDead || isPaused ? null : dueAt,
     createdAt,
     updatedAt: createdAt,
     completedAt: isDead ? createdAt : null,

@@ -105,7 +105,13 @@ async function serveHere(settings: Settings, { onStopOrder, tellStarted }: Surro
   const { log } = processLog;
   endOnFault(processLog);
   const options = storeOptions(settings);
-  const store = await openStore({ ...options, onFatal: (error) => void endWith(processLog, error) });
+  // Told when it serves: whoever started it reads the address first.
+  const warnings: string[] = [];
+  const store = await openStore({
+    ...options,
+    onWarning: (warning) => void warnings.push(warning),
+    onFatal: (error) => void endWith(processLog, error),
+  });
   // From before the first attempt goes out: a signal that comes while it starts is a stop like any other.
   const stopped = nextStopOrder(onStopOrder);
   let app: App;
@@ -123,6 +129,7 @@ async function serveHere(settings: Settings, { onStopOrder, tellStarted }: Surro
     throw explainListening(error, settings);
   }
   log.info({ url: app.baseUrl, version: VERSION, data_dir: settings.DATA_DIR }, 'listening');
+  for (const warning of warnings) log.warn(warning);
   await stopped;
   log.info('stopping: what is on the wire may finish');
   await app.stop();

@@ -10,6 +10,7 @@ import { boundRetryAfter } from '../record/backoff.ts';
 import { isGone, isManualAttempt } from '../record/decide.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { ClockTrust } from '../runtime/clock-trust.ts';
 import type { Decision } from '../store/store.ts';
 import type { Attempting, DestinationQueue } from './destination-queue.ts';
 import type { Ownership } from './ownership.ts';
@@ -40,6 +41,8 @@ export type RunnerOptions = {
   payloads: Payloads;
   ownership: Ownership;
   clock: Clock;
+  /** While the clock is in doubt no destination has failed for too long by it. */
+  clockTrust: ClockTrust;
   modeOf: (environment: number) => Mode;
   bodyRetentionMs: number;
   /** 0: destinations are never paused for failing. */
@@ -117,13 +120,13 @@ class AttemptRunner implements Runner {
   }
 
   async #record(queue: DestinationQueue, delivery: OpenDelivery, result: AttemptResult) {
-    const { recorder, ownership, failingAfterMs, onFinished } = this.#options;
+    const { recorder, ownership, clockTrust, failingAfterMs, onFinished } = this.#options;
     const trigger = isManualAttempt(delivery) ? 'manual' : 'schedule';
     const endedAt = Math.round(result.startedAt + result.durationMs);
     const isTooMany = result.responseCode === HTTP_TOO_MANY_REQUESTS;
     const heldUntil = isTooMany ? boundRetryAfter(result.retryAfterAt, endedAt) : 0;
     const health = queue.health.note(result, { endedAt, heldUntil });
-    const isFailing = queue.health.isFailingFor(failingAfterMs, endedAt);
+    const isFailing = queue.health.isFailingFor(failingAfterMs, endedAt) && clockTrust.isSettled();
     const isPausing = isFailing || isGone(result);
     if (isPausing) queue.expectPause(true);
     const { decision } = await recorder.record({

@@ -18,6 +18,7 @@ export const BACKGROUND_STEPS = [
   'give',
   'announce',
   'leave',
+  'look-at-files',
   'stop',
 ] as const;
 export type BackgroundStep = (typeof BACKGROUND_STEPS)[number];

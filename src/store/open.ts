@@ -23,6 +23,8 @@ export type StoreOptions = OpenOptions & {
   diskReserveBytes?: number;
   /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */
   maxBacklogPerDestination?: number;
+  /** Something an operator should put right, told while it opens. */
+  onWarning?: (message: string) => void;
   /** The store is beyond repair in this process, which should end. Called at most once. */
   onFatal?: (error: Error) => void;
 };

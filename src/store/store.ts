@@ -31,6 +31,11 @@ export interface Store extends ConfigurationStore, EventStore, DispatchStore, Hi
   readonly lanes?: Lanes;
   /** Absent: the store admits one server at a time, which owns every shard. */
   readonly cluster?: ClusterStore;
+  /**
+   * What has become of the place where the data are kept, though the store goes on working: then nothing is accepted,
+   * and nothing should be sent. null: nothing. Absent: the place is another program's to watch.
+   */
+  findTrouble?(): Promise<string | null>;
   /** Resolves when everything under way is committed and all handles are closed. */
   close(): Promise<void>;
 }
@@ -153,6 +158,8 @@ export interface EventStore {
 
 export type NewEvent = Event & {
   body: Uint8Array;
+  /** Of its deliveries. By the clock: the time in an id may be ahead of that. */
+  dueAt: number;
   /** The version of the configuration that `deliveries` was matched against. */
   configVersion: number;
   idempotency: { fingerprint: Uint8Array; expiresAt: number } | null;

@@ -9,6 +9,7 @@ import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import { SHARD_COUNT, idShard } from '../../src/model/id.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
+import { createClockTrust } from '../../src/runtime/clock-trust.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import type { AttemptToRecord } from '../../src/record/recorder.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
@@ -78,6 +79,7 @@ async function setUp(overrides: Partial<DestinationWithKeys> = {}) {
       },
     },
     payloads: { put: () => undefined, done: () => undefined, get: () => new Uint8Array() },
+    clockTrust: createClockTrust(clock, () => undefined),
     ownership,
     clock,
     modeOf: () => 'test',

@@ -136,6 +136,7 @@ export class Scene {
       idempotencyKey: null,
       occurredAt: this.now,
       createdAt: this.now,
+      dueAt: this.now,
       body: new TextEncoder().encode('{"amount":1.0}'),
       configVersion: await this.configVersion(environment),
       idempotency: null,

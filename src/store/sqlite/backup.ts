@@ -1,9 +1,10 @@
 // A copy of the database while the server runs: consistent, compact, under its final name only when it is complete.
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from '../store.ts';
 import { assertStoreIsThere, databasePath } from './data-dir.ts';
 import { openDatabase, prepare } from './database.ts';
+import { syncPath } from './durable-file.ts';
 import { toStoreError } from './errors.ts';
 
 /**
@@ -23,9 +24,9 @@ export function backupSqlite({ dataDir, target }: { dataDir: string; target: str
     // SQLite fills the file that is there, whose mode is the one given here.
     closeSync(openSync(draft, 'wx', 0o600));
     copyDatabase(source, draft);
-    sync(draft);
+    syncPath(draft);
     renameSync(draft, target);
-    sync(dirname(target));
+    syncPath(dirname(target));
   } catch (error) {
     throw backupError(target, error);
   } finally {
@@ -46,14 +47,5 @@ function copyDatabase(source: string, target: string): void {
     prepare(db, 'VACUUM INTO ?').run(target);
   } finally {
     db.close();
-  }
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

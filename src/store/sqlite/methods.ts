@@ -10,6 +10,7 @@ import { createEndDeleted } from './queries/end-deleted.ts';
 import { createEnvironmentReads } from './queries/environments.ts';
 import { createErase } from './queries/erase.ts';
 import { createEventReads } from './queries/events.ts';
+import { createFilesCheck } from './queries/files-check.ts';
 import { createFindWorkReads } from './queries/find-work.ts';
 import { createHealthReads } from './queries/health.ts';
 import { createDeliveryLists } from './queries/list-deliveries.ts';
@@ -29,7 +30,7 @@ type Synchronous<T> = {
     : never;
 };
 
-export type Methods = Synchronous<Omit<Store, 'close' | 'lanes'>>;
+export type Methods = Synchronous<Required<Omit<Store, 'close' | 'lanes' | 'cluster'>>>;
 export type MethodName = keyof Methods;
 
 /** What the reading connection answers; everything else is the writer's. */
@@ -59,7 +60,7 @@ type ReadingName = (typeof READING)[number];
 export type ReadMethods = Pick<Methods, ReadingName>;
 export type WriteMethods = Omit<Methods, ReadingName>;
 
-/** `readStats` counts in the writer's memory. */
+/** `readStats` counts in the writer's memory; the writer alone knows whether its files are in place. */
 export const WRITING = [
   'createApiKey',
   'createFirstApiKeys',
@@ -81,6 +82,7 @@ export const WRITING = [
   'pruneRows',
   'endDeletedDeliveries',
   'readStats',
+  'findTrouble',
 ] as const satisfies (keyof WriteMethods)[];
 
 /** Calls of these that wait at the same time share a transaction, and so an fsync and the pages that both change. */
@@ -116,5 +118,6 @@ export function createWriteMethods(context: WriteContext): WriteMethods {
     ...createPrune(context),
     ...createEndDeleted(context),
     ...createStats(context),
+    ...createFilesCheck(context),
   };
 }

@@ -61,8 +61,8 @@ async function acceptTogether(
   const duplicates = await claimKeys(tx, fresh);
   const accepted = fresh.filter(({ id }) => !duplicates.has(id));
   insertEvents(tx, accepted);
-  const born = accepted.map(({ environment, id, deliveries }) => {
-    return { environment, eventId: id, origin: 'event' as const, deliveries };
+  const born = accepted.map(({ environment, id, dueAt, deliveries }) => {
+    return { environment, eventId: id, origin: 'event' as const, dueAt, deliveries };
   });
   const backlogFull = insertDeliveries(tx, context, change, born);
   const results = new Map<NewEvent, AcceptResult>(

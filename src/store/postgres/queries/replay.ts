@@ -14,7 +14,7 @@ export function createReplayWrites(context: WriteContext) {
 
   const replay = (request: ReplayRequest): Promise<ReplayResult> =>
     writeCounted(backlog, write, async (tx, change): Promise<ReplayResult> => {
-      const { environment, eventId, configVersion, deliveries, bodyCutoff } = request;
+      const { environment, eventId, configVersion, deliveries, now, bodyCutoff } = request;
       if (horizons.hides('rows', eventId)) return tx.refuse({ result: 'not_found' });
       const [version, found, isWhole] = await Promise.all([
         readConfigVersion(tx, environment),
@@ -25,7 +25,7 @@ export function createReplayWrites(context: WriteContext) {
       if (!isWhole || idTime(eventId) < bodyCutoff) return tx.refuse({ result: 'too_old' });
       if (configVersion < version) return tx.refuse({ result: 'stale' });
       const [backlogFull] = insertDeliveries(tx, context, change, [
-        { environment, eventId, origin: 'replay', deliveries },
+        { environment, eventId, origin: 'replay', dueAt: now, deliveries },
       ]);
       return { result: 'replayed', backlogFull: backlogFull! };
     });

@@ -28,13 +28,13 @@ export function createAcceptWrites(context: WriteContext) {
   };
 
   const acceptOne = (event: NewEvent): AcceptResult => {
-    const { environment, type, idempotencyKey, occurredAt, body, deliveries } = event;
+    const { environment, type, idempotencyKey, occurredAt, body, dueAt, deliveries } = event;
     const id = idBytes(event.id);
     const duplicate = findHolder(event, id);
     if (duplicate !== null) return duplicate;
     insertEvent.run(environment, id, type, idempotencyKey, occurredAt);
     insertBody.run(id, environment, body);
-    const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'event', deliveries });
+    const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'event', dueAt, deliveries });
     return { result: 'accepted', backlogFull };
   };
 

@@ -17,7 +17,7 @@ export function createReplayWrites(context: WriteContext) {
   const selectHasBody = prepare<{ has_body: number }>(db, SELECT_HAS_BODY);
 
   return {
-    replayEvent({ environment, eventId, configVersion, deliveries, bodyCutoff }: ReplayRequest): ReplayResult {
+    replayEvent({ environment, eventId, configVersion, deliveries, now, bodyCutoff }: ReplayRequest): ReplayResult {
       diskReserve.assertRoom();
       return write(() => {
         const id = idBytes(eventId);
@@ -25,7 +25,7 @@ export function createReplayWrites(context: WriteContext) {
         if (event === undefined) return { result: 'not_found' };
         if (event.has_body === 0 || idTime(eventId) < bodyCutoff) return { result: 'too_old' };
         if (configVersion < environments.configVersion(environment)) return { result: 'stale' };
-        const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'replay', deliveries });
+        const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'replay', dueAt: now, deliveries });
         return { result: 'replayed', backlogFull };
       });
     },
