@@ -34,6 +34,20 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }
 
+/** A lock was not to be had in time, or a statement that waits for one on another machine was not done in time. */
+export function isWaitOver(error: unknown): boolean {
+  return isLockTimeout(error) || sqlState(error) === '57014';
+}
+
+/** Another transaction, which does not end, holds an idempotency key of the batch. */
+export function keyHeld(cause?: unknown): StoreError {
+  return new StoreError('key_held', 'an unfinished transaction holds the idempotency key; try again', { cause });
+}
+
+export function isKeyHeld(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'key_held';
+}
+
 /** A new connection found a server that takes no writes. */
 export class ReadOnlyServer extends Error {}
 

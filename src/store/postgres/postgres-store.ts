@@ -27,6 +27,8 @@ export type PostgresStoreOptions = {
   random: Random;
   /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */
   maxBacklogPerDestination?: number;
+  /** How long a batch of events waits for an idempotency key that another transaction holds. Default 500 ms. */
+  keyWaitMs?: number;
   /** A new database is laid out as on Citus: no partitions, and each statement that writes names one shard. */
   portable?: boolean;
   /** A connection that nobody was using broke. The next one who needs it gets a new one. */
@@ -36,6 +38,9 @@ export type PostgresStoreOptions = {
 };
 
 export const BACKLOG_MAX_DEFAULT = 10_000_000;
+
+/** Two that have the same key at once: the commit of one of them, and much more than that on a busy server. */
+const KEY_WAIT_MS_DEFAULT = 500;
 
 /** Connections for each kind of work. While one accept waits for its fsync the next one's statements run. */
 export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
@@ -138,7 +143,8 @@ export function transactionsOf({ clock, random, beforeStatement }: PostgresStore
 }
 
 async function createContext(options: PostgresStoreOptions, pools: Pools): Promise<WriteContext> {
-  const { clock, random, masterKey, maxBacklogPerDestination = BACKLOG_MAX_DEFAULT } = options;
+  const { clock, random, masterKey } = options;
+  const { maxBacklogPerDestination = BACKLOG_MAX_DEFAULT, keyWaitMs = KEY_WAIT_MS_DEFAULT } = options;
   const isDistributed = pools.layout === 'distributed';
   const transactions = transactionsOf(options, pools);
   const { read, look, write } = transactions(pools.other);
@@ -162,6 +168,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     isDistributed,
     backlog,
     backlogMax: maxBacklogPerDestination,
+    keyWaitMs,
   };
 }
 
