@@ -98,9 +98,8 @@ class BatchingAcceptor implements Acceptor {
       if (stored.result === 'failed') throw stored.error;
       return stored;
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      onRefused('store');
-      throw error.code === 'key_held' ? keyHeld() : error;
+      if (error instanceof StoreError) onRefused('store');
+      throw error;
     }
   }
 
@@ -122,14 +121,6 @@ class BatchingAcceptor implements Acceptor {
     const deliveries = await this.#options.store.readScheduledDeliveries({ environment, eventId });
     return { event: describeEvent(eventId, incoming), deliveries, isRepeat: true };
   }
-}
-
-function keyHeld(): ApiError {
-  return new ApiError(
-    'unavailable',
-    'an earlier request with this idempotency_key has not ended yet; send this one again, with the same key',
-    { param: '/idempotency_key', retryAfterSeconds: 1 },
-  );
 }
 
 function keyConflict(): ApiError {

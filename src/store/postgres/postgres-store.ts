@@ -11,7 +11,7 @@ import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { readProgressOn, refuseUnfinished } from './copy-progress.ts';
 import { readDatabaseAddress } from './database-address.ts';
-import { toOpeningError, toStoreError } from './errors.ts';
+import { toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
@@ -73,8 +73,14 @@ export async function openPostgresTool(options: PostgresStoreOptions): Promise<P
   const { clock, random, masterKey } = options;
   const { read, look, write } = transactionsOf(options, pools)(pools.other);
   const context = { clock, read, look, write, sealer: createSealer(masterKey, random), horizons: createHorizons() };
-  await read((tx) => context.horizons.refresh(tx));
-  return createFacade(createToolMethods(context), pools);
+  try {
+    await read((tx) => context.horizons.refresh(tx));
+    return createFacade(createToolMethods(context), pools);
+  } catch (error) {
+    // Left open, its connections would keep the command from ending.
+    await pools.close();
+    throw error;
+  }
 }
 
 export type Pools = Record<keyof typeof LANES, Pool> & {
@@ -111,7 +117,7 @@ export async function openPools(options: PostgresStoreOptions & { mayBeUnfinishe
     };
     return { ...Object.fromEntries(opened), layout, connection, isClosed: false, close } as Pools;
   } catch (error) {
-    throw toOpeningError(error);
+    throw toStoreError(error);
   } finally {
     await first.end();
   }
