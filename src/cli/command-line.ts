@@ -1,5 +1,6 @@
 // The command line: which command, its help, and what a failure looks like.
 import { closestName, UsageError, VERSION } from '../config.ts';
+import { keepProcessAlive } from '../runtime/clock.ts';
 import { StoreError } from '../store/store.ts';
 import { backupCommand } from './backup.ts';
 import { copyCommand } from './copy.ts';
@@ -32,11 +33,15 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     return print(programHelp(), name === undefined ? EXIT_USAGE : 0);
   const command = COMMANDS.find((candidate) => candidate.name === name);
   if (command === undefined) return complain(unknownCommand(name), EXIT_USAGE);
+  // Between two tries to reach a database that is away, or two processes of a group, nothing else would.
+  const letGo = keepProcessAlive();
   try {
     if (rest.includes('--help')) return print(commandHelp(command));
     return await command.run(parseCommandLine(command, rest));
   } catch (error) {
     return explainFailure(command, error);
+  } finally {
+    letGo();
   }
 }
 

@@ -19,7 +19,7 @@ export type BatchStatement<Row> = {
   columns: readonly ColumnType[];
   /** All rows at once. */
   together: Statement<Row>;
-  /** Distributed: the rows of one shard, which is $1, or one row, of which it is the first value. Null: together too. */
+  /** Distributed: the rows of one shard, which is $1, or one row, which begins with it. Null: together too. */
   apart: { per: 'shard' | 'row'; statement: Statement<Row> } | null;
 };
 
