@@ -307,8 +307,9 @@ export function duplicatesAt(receiver: Receiver): string[] {
   return takenAt(receiver).filter((id) => seen.size === seen.add(id).size);
 }
 
+/** What its sender has given up before the answer counts for nothing: it comes again. */
 function takenAt({ requests }: Receiver): string[] {
-  return requests.filter(({ status }) => status === 200).map(({ eventId }) => eventId);
+  return requests.filter(({ status, isGivenUp }) => status === 200 && !isGivenUp).map(({ eventId }) => eventId);
 }
 
 async function makeKey(node: Service): Promise<string> {
