@@ -19,7 +19,7 @@ export type ConnectionOptions = DatabaseAddress & {
 const CONNECT_TIMEOUT_MS = 2_000;
 /** No statement of ours should take a tenth of it. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
-export const LOCK_TIMEOUT_MS = 4_000;
+const LOCK_TIMEOUT_MS = 4_000;
 /** Ends the transaction of a program that has vanished without its connection noticing: others may wait for it. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 /** A server that no longer answers at all, though the connection stands. */
