@@ -81,7 +81,7 @@ describe('a cluster', () => {
       () => stage.finishedEvents(destination),
       (finished) => begun.isSubsetOf(finished),
     );
-    const before = new Set(duplicatesAt(receiver));
+    const earlier = new Set(duplicatesAt(receiver));
     onWireMax = onWire;
     process.kill(asleep.pid, 'SIGCONT');
     await eventually(
@@ -93,9 +93,9 @@ describe('a cluster', () => {
     t.diagnostic(`${JSON.stringify(result)}, at most ${onWireMax} at once after it woke`);
     assert.ok(onWireMax <= IN_FLIGHT + 1, `${onWireMax} at once`);
     // Sent twice is what was not recorded when it fell asleep, and what was on its way to the receiver just then.
-    const others = before.difference(unrecorded);
+    const others = earlier.difference(unrecorded);
     assert.ok(others.size <= IN_FLIGHT, `${others.size} duplicates beside ${unrecorded.size} unrecorded`);
-    const later = new Set(duplicatesAt(receiver)).difference(before);
+    const later = new Set(duplicatesAt(receiver)).difference(earlier);
     assert.ok(later.size <= 1, `${later.size} more when it woke`);
     await stage.whenShared();
     assert.equal((await stage.api(awake).readDestination(destination.id)).status, 'active');
