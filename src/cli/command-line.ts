@@ -1,5 +1,6 @@
 // The command line: which command, its help, and what a failure looks like.
 import { closestName, UsageError } from '../config.ts';
+import { keepProcessAlive } from '../runtime/clock.ts';
 import { StoreError } from '../store/store.ts';
 import { backupCommand } from './backup.ts';
 import { copyCommand } from './copy.ts';
@@ -35,12 +36,16 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const asked = first === 'help' ? [...rest, '--help'] : first === '--version' ? ['version', ...rest] : argv;
   const { found, words } = findCommand(asked);
   const given = asked.slice(words);
+  // Between two tries to reach a database that is away, or two processes of a group, nothing else would.
+  const letGo = keepProcessAlive();
   try {
     if (asksForHelp(given)) return await showHelp(found, given);
     if (found !== null && 'run' in found) return await found.run(parseCommandLine(found, given));
     throw new UsageError(found === null ? unknownCommand(given[0]) : unknownInGroup(found, given[0]));
   } catch (error) {
     return explainFailure(found, error);
+  } finally {
+    letGo();
   }
 }
 

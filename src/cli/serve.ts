@@ -8,10 +8,10 @@ import { SETTINGS, UsageError, VERSION } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import type { Mode } from '../model/api-key.ts';
 import { DEFAULT_SCOPES } from '../model/api-key.ts';
-import { keepProcessAlive, systemClock } from '../runtime/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { createLog } from '../runtime/log.ts';
 import type { ProcessLog } from '../runtime/log.ts';
-import { openStore, readMasterKey } from '../store/open.ts';
+import { openStore, placeOf, readMasterKey } from '../store/open.ts';
 import { StoreError } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
@@ -90,17 +90,7 @@ async function findFreePort(settings: Settings): Promise<number> {
   }
 }
 
-async function serveToTheEnd(settings: Settings, surroundings: Surroundings): Promise<number> {
-  // Between two tries to reach a database that is away nothing else would.
-  const letGo = keepProcessAlive();
-  try {
-    return await serveHere(settings, surroundings);
-  } finally {
-    letGo();
-  }
-}
-
-async function serveHere(settings: Settings, { onStopOrder, tellStarted }: Surroundings): Promise<number> {
+async function serveToTheEnd(settings: Settings, { onStopOrder, tellStarted }: Surroundings): Promise<number> {
   const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: settings.PROCESSES > 1 });
   const { log } = processLog;
   endOnFault(processLog);
@@ -128,7 +118,7 @@ async function serveHere(settings: Settings, { onStopOrder, tellStarted }: Surro
     await store.close();
     throw explainListening(error, settings);
   }
-  log.info({ url: app.baseUrl, version: VERSION, data_dir: settings.DATA_DIR }, 'listening');
+  log.info({ url: app.baseUrl, version: VERSION, ...(await placeOf(options)) }, 'listening');
   for (const warning of warnings) log.warn(warning);
   await stopped;
   log.info('stopping: what is on the wire may finish');

@@ -57,6 +57,13 @@ export async function openToolStore(options: OpenOptions & { clock: Clock; mayMa
   return openSqliteTool({ ...options, masterKey });
 }
 
+/** Where the data are, for the log. */
+export async function placeOf({ databaseUrl, dataDir }: Pick<OpenOptions, 'databaseUrl' | 'dataDir'>) {
+  if (databaseUrl === null) return { data_dir: dataDir };
+  const { nameDatabase } = await import('./postgres/database-address.ts');
+  return { database: nameDatabase(databaseUrl) };
+}
+
 /** The key that the store's secrets are sealed under. The embedded store makes one at its first start. */
 export async function readMasterKey({ databaseUrl, dataDir, masterKey, random }: OpenOptions): Promise<Uint8Array> {
   if (databaseUrl === null) {

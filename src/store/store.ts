@@ -397,6 +397,8 @@ export type StoreErrorCode =
   | 'disk_full'
   /** The store cannot be reached or written just now. Passes by itself, or the process must be restarted. */
   | 'unavailable'
+  /** Of one event: a transaction that has not ended holds its idempotency key. Passes when that one ends. */
+  | 'key_held'
   /** Another server runs on the same data. */
   | 'in_use'
   /** There is no store where one was named. */

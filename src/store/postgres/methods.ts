@@ -2,7 +2,7 @@
 import type { ClusterStore, Store } from '../store.ts';
 import { countBacklog } from './backlog.ts';
 import type { ConfigurationContext, ReadContext, WriteContext } from './context.ts';
-import { createAcceptWrites } from './queries/accept.ts';
+import { createAcceptWrites } from './queries/accepting.ts';
 import { createApiKeyReads, createApiKeyWrites } from './queries/api-keys.ts';
 import { createBarrierMethods } from './queries/barriers.ts';
 import { createChangeReads } from './queries/changes.ts';

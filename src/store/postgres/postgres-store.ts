@@ -11,7 +11,7 @@ import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { readProgressOn, refuseUnfinished } from './copy-progress.ts';
 import { readDatabaseAddress } from './database-address.ts';
-import { toOpeningError, toStoreError } from './errors.ts';
+import { toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
@@ -27,6 +27,8 @@ export type PostgresStoreOptions = {
   random: Random;
   /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */
   maxBacklogPerDestination?: number;
+  /** How long a batch of events waits for an idempotency key that another transaction holds. Default 500 ms. */
+  keyWaitMs?: number;
   /** A new database is laid out as on Citus: no partitions, and each statement that writes names one shard. */
   portable?: boolean;
   /** A connection that nobody was using broke. The next one who needs it gets a new one. */
@@ -36,6 +38,9 @@ export type PostgresStoreOptions = {
 };
 
 export const BACKLOG_MAX_DEFAULT = 10_000_000;
+
+/** Two that have the same key at once: the commit of one of them, and much more than that on a busy server. */
+const KEY_WAIT_MS_DEFAULT = 500;
 
 /** Connections for each kind of work. While one accept waits for its fsync the next one's statements run. */
 export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
@@ -68,8 +73,14 @@ export async function openPostgresTool(options: PostgresStoreOptions & { mayMake
   const { clock, random, masterKey } = options;
   const { read, look, write } = transactionsOf(options, pools)(pools.other);
   const context = { clock, read, look, write, sealer: createSealer(masterKey, random), horizons: createHorizons() };
-  await read((tx) => context.horizons.refresh(tx));
-  return createFacade(createToolMethods(context), pools);
+  try {
+    await read((tx) => context.horizons.refresh(tx));
+    return createFacade(createToolMethods(context), pools);
+  } catch (error) {
+    // Left open, its connections would keep the command from ending.
+    await pools.close();
+    throw error;
+  }
 }
 
 export type Pools = Record<keyof typeof LANES, Pool> & {
@@ -108,7 +119,7 @@ export async function openPools(options: PoolsOptions): Promise<Pools> {
     };
     return { ...Object.fromEntries(opened), layout, connection, isClosed: false, close } as Pools;
   } catch (error) {
-    throw toOpeningError(error);
+    throw toStoreError(error);
   } finally {
     await first.end();
   }
@@ -137,7 +148,8 @@ export function transactionsOf({ clock, random, beforeStatement }: PostgresStore
 }
 
 async function createContext(options: PostgresStoreOptions, pools: Pools): Promise<WriteContext> {
-  const { clock, random, masterKey, maxBacklogPerDestination = BACKLOG_MAX_DEFAULT } = options;
+  const { clock, random, masterKey } = options;
+  const { maxBacklogPerDestination = BACKLOG_MAX_DEFAULT, keyWaitMs = KEY_WAIT_MS_DEFAULT } = options;
   const isDistributed = pools.layout === 'distributed';
   const transactions = transactionsOf(options, pools);
   const { read, look, write } = transactions(pools.other);
@@ -161,6 +173,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     isDistributed,
     backlog,
     backlogMax: maxBacklogPerDestination,
+    keyWaitMs,
   };
 }
 

@@ -33,10 +33,10 @@ const INSERT_PENDING = insertStatement(
     due_at: 'int8',
     at: 'int8',
   },
-  ({ rows, shard }) => `
+  (rows) => `
     INSERT INTO open_deliveries (shard, id, environment, event_id, destination_id, subscription_id, origin,
                                  status, rev, due_at, schedule_position, attempt_count, response_codes, updated_at)
-    SELECT ${shard}, r.id, r.environment, r.event_id, r.destination_id, r.subscription_id, r.origin,
+    SELECT r.shard, r.id, r.environment, r.event_id, r.destination_id, r.subscription_id, r.origin,
            ${PENDING}, 0, r.due_at, 0, 0, ''::bytea, r.at
     FROM ${rows}`,
 );
