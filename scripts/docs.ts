@@ -10,6 +10,7 @@ import { ERRORS } from '../src/model/error.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { createIds } from '../src/runtime/ids.ts';
 import { createMetrics } from '../src/runtime/metrics.ts';
+import type { Metrics } from '../src/runtime/metrics.ts';
 import { systemRandom } from '../src/runtime/random.ts';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -54,7 +55,7 @@ function settingsPage(): string {
 }
 
 async function metricsPage(): Promise<string> {
-  const metrics = createMetrics();
+  const metrics = createMetrics(VERSION);
   const zero = () => 0;
   const none = () => Promise.resolve(0);
   const gauges = {
@@ -67,15 +68,21 @@ async function metricsPage(): Promise<string> {
   };
   metrics.watch(gauges);
   const all = await metrics.registry.getMetricsAsJSON();
-  const rows = all.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);
+  const rows = all.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${labelsOf(metrics, name)} | ${help} |`);
   return page('Metrics', [
     '`GET /metrics` answers in the Prometheus text format. Labels come from closed lists: no ids, URLs, event types or',
-    'names. It is open unless `METRICS_TOKEN` is set, which it then asks for as a bearer token.',
+    'names. Counters are there from the start, at 0. It is open unless `METRICS_TOKEN` is set, which it then asks for',
+    'as a bearer token.',
     '',
-    '| name | type | meaning |',
-    '| --- | --- | --- |',
+    '| name | type | labels | meaning |',
+    '| --- | --- | --- | --- |',
     ...rows,
   ]);
+}
+
+function labelsOf(metrics: Metrics, name: string): string {
+  const { labelNames } = metrics.registry.getSingleMetric(name) as unknown as { labelNames: string[] };
+  return labelNames.map((label) => `\`${label}\``).join(', ');
 }
 
 type Operation = { summary?: string; tags?: string[]; responses?: Record<string, { description?: string }> };
@@ -89,14 +96,17 @@ async function apiPage(): Promise<string> {
     cursorKey: new Uint8Array(32),
     log: { isLevelEnabled: () => false },
   } as unknown as ApiServices;
-  const { paths = {} } = (await createServer(services)).swagger();
+  const { paths } = (await createServer(services)).openapi();
   const rows = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Operation>).map(([method, operation]) => apiRow(path, method, operation)),
   );
   return page('API', [
     'Every endpoint. A running service describes each in full, with schemas, examples and error codes, at',
-    '`GET /openapi.json` (OpenAPI 3.1), made from the same schemas that validate requests. [Errors](errors.md) has the',
-    'codes; [concepts](../concepts.md) the words.',
+    '`GET /openapi.json` (OpenAPI 3.1), made from the same schemas that validate requests; its `webhooks` section has',
+    'the request that a destination gets. [Errors](errors.md) has the codes; [concepts](../concepts.md) the words.',
+    '',
+    'Besides, each answers 405 to a method that it does not have, 408 to who sends too slowly, and 431 to headers that',
+    'are too long.',
     '',
     '| method and path | what it does | answers |',
     '| --- | --- | --- |',
@@ -104,8 +114,11 @@ async function apiPage(): Promise<string> {
   ]);
 }
 
+const ANSWERED_BY_ALL = ['405', '408', '431'];
+
 function apiRow(path: string, method: string, { summary = '', responses = {} }: Operation): string {
-  return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${Object.keys(responses).sort().join(', ')} |`;
+  const statuses = Object.keys(responses).filter((status) => !ANSWERED_BY_ALL.includes(status));
+  return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${statuses.sort().join(', ')} |`;
 }
 
 function page(title: string, lines: string[]): string {

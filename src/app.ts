@@ -6,18 +6,21 @@ import { hostname } from 'node:os';
 import { createAcceptor } from './accept/accept.ts';
 import type { Acceptor } from './accept/accept.ts';
 import { createAuthenticator } from './api/auth.ts';
+import { listAnswers } from './api/openapi/document.ts';
 import { createServer } from './api/server.ts';
+import type { Answer } from './api/services.ts';
 import { createAttempter } from './attempt/attempter.ts';
 import type { Attempter } from './attempt/attempter.ts';
 import { createGuard } from './attempt/guard.ts';
 import type { Guard } from './attempt/guard.ts';
 import { createResolver } from './attempt/resolver.ts';
 import { correctionOf, measureOffset } from './cluster/clock-offset.ts';
-import type { Cluster } from './cluster/cluster.ts';
+import type { Cluster, NodeIdentity } from './cluster/cluster.ts';
 import { createSharedStoreNode } from './cluster/shared-store.ts';
 import { createSoleNode } from './cluster/sole-node.ts';
 import { VERSION } from './config.ts';
 import type { Settings } from './config.ts';
+import { AttemptLog } from './dispatch/attempt-log.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { Payloads } from './dispatch/payloads.ts';
 import { AttemptPipeline } from './dispatch/pipeline.ts';
@@ -33,10 +36,13 @@ import { createRecorder } from './record/recorder.ts';
 import type { Recorder } from './record/recorder.ts';
 import type { Clock } from './runtime/clock.ts';
 import { createAdjustableClock, delay, systemClock } from './runtime/clock.ts';
+import { createClockTrust } from './runtime/clock-trust.ts';
+import type { ClockTrust } from './runtime/clock-trust.ts';
 import { watchEventLoopDelay } from './runtime/event-loop.ts';
 import { createIds } from './runtime/ids.ts';
 import type { Ids } from './runtime/ids.ts';
 import type { Log } from './runtime/log.ts';
+import type { BackgroundStep } from './runtime/loop.ts';
 import { createMetrics } from './runtime/metrics.ts';
 import type { Metrics } from './runtime/metrics.ts';
 import { systemRandom } from './runtime/random.ts';
@@ -55,11 +61,13 @@ type Base = {
   log: Log;
   /** Right by the store's time, where several machines share that. */
   clock: ReturnType<typeof createAdjustableClock>;
+  /** Before anything is destroyed because of what the clock says. */
+  clockTrust: ClockTrust;
   ids: Ids;
   metrics: Metrics;
   store: Store;
   modes: ReadonlyMap<number, Mode>;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 const STATS_LIFETIME_MS = 5_000;
@@ -76,7 +84,7 @@ export async function startApp(options: {
   const base = await createBase(options);
   const guard = createGuard({ testSubnets: base.settings.TEST_SUBNETS, allowSubnets: base.settings.ALLOW_SUBNETS });
   const attempter = createSending(base, guard);
-  const { cluster, follower, recorder, dispatcher } = createDelivering(base, attempter);
+  const { cluster, follower, recorder, dispatcher, attemptLog } = createDelivering(base, attempter);
   const acceptor = createAccepting(base, { cluster, follower, dispatcher });
   const authenticator = createAuthenticator({ store: base.store, clock: base.clock });
   const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
@@ -89,6 +97,7 @@ export async function startApp(options: {
     cursorKey: new Uint8Array(hkdfSync('sha256', options.masterKey, '', 'postrider cursors', 32)),
     readiness: () => readinessOf(state.isReady, recorder, cluster),
   });
+  for (const answer of listAnswers(server)) base.metrics.httpRequests.startAtZero(labelsOf(answer));
 
   await catchUpAll(base, follower);
   await authenticator.refresh();
@@ -104,6 +113,7 @@ export async function startApp(options: {
     // Bounded, for the store may be the reason why somebody stops us.
     await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(base.clock, STORE_WAIT_MAX_MS)]);
     await base.store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => base.onError(error, 'stop'));
+    attemptLog.flush();
     attempter.close();
     await cluster.close();
     await base.store.close();
@@ -130,21 +140,30 @@ async function stopSending({ settings }: Base, cluster: Cluster, dispatcher: Dis
 
 async function createBase(options: { settings: Settings; log: Log; store: Store }): Promise<Base> {
   const { settings, log, store } = options;
-  const metrics = createMetrics();
+  const metrics = createMetrics(VERSION);
   const environments = await store.readEnvironments();
   const clock = createAdjustableClock(systemClock);
-  // Before the first id is made: ids never go back, and one from the future would hold all others there with it.
+  // Before the first id is made: its time is kept.
   if (store.cluster !== undefined) clock.adjust(correctionOf(await measureOffset(store.cluster, systemClock)));
   return {
     settings,
     log,
     clock,
-    ids: createIds(clock, systemRandom),
+    clockTrust: createClockTrust(clock, (byMs) =>
+      log.warn(
+        { ahead_ms: Math.round(byMs) },
+        'the clock of this machine jumped ahead: for a day, unless it is set back, nothing is erased for its age and ' +
+          'no destination is paused for failing',
+      ),
+    ),
+    ids: createIds(clock, systemRandom, (leadMs) =>
+      log.warn({ lead_ms: leadMs }, 'the clock of this machine was set back: new ids follow it, and sort before some'),
+    ),
     metrics,
     store,
     modes: new Map(environments.map(({ environment, mode }) => [environment, mode])),
     onError: (error, where) => {
-      metrics.loopFailures.inc({ loop: where });
+      metrics.loopFailures.count({ loop: where });
       log.error({ err: error, where }, 'a step failed; it will be tried again');
     },
   };
@@ -163,7 +182,7 @@ function createSending({ settings, clock, onError }: Base, guard: Guard): Attemp
 
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
 function createDelivering(base: Base, attempter: Attempter) {
-  const { settings, log, clock, metrics, store, modes, onError } = base;
+  const { settings, log, clock, clockTrust, metrics, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
     load: (request) => store.readChanges(request),
@@ -183,6 +202,7 @@ function createDelivering(base: Base, attempter: Attempter) {
     },
   });
   const payloads = new Payloads(store, settings.PAYLOAD_CACHE);
+  const attemptLog = new AttemptLog(log, clock);
   const cluster = createCluster(base, follower, () => dispatcher);
   const { ownership } = cluster;
   const pipeline = new AttemptPipeline({
@@ -191,10 +211,14 @@ function createDelivering(base: Base, attempter: Attempter) {
     payloads,
     ownership,
     clock,
+    clockTrust,
     modeOf: (environment) => modes.get(environment)!,
     bodyRetentionMs: settings.BODY_RETENTION,
     failingAfterMs: settings.FAILING_AFTER,
-    onFinished: (finished) => noteAttempt(metrics, log, finished),
+    onFinished(finished) {
+      countAttempt(metrics, finished);
+      attemptLog.note(finished);
+    },
   });
   const dispatcher: Dispatcher = new Dispatcher({
     store,
@@ -206,7 +230,7 @@ function createDelivering(base: Base, attempter: Attempter) {
     slots: settings.MAX_IN_FLIGHT,
     onError,
   });
-  return { cluster, follower, recorder, dispatcher };
+  return { cluster, follower, recorder, dispatcher, attemptLog };
 }
 
 /** Which shards are ours: those we get among the nodes that share a store, or all of them. */
@@ -214,7 +238,7 @@ function createCluster(base: Base, follower: Follower, dispatcher: () => Dispatc
   const { settings, log, clock, ids, metrics, store, modes, onError } = base;
   const name = settings.NODE_NAME === '' ? hostname() : settings.NODE_NAME;
   const node = { id: ids.next('nod'), name, version: VERSION };
-  if (store.cluster === undefined) return createSoleNode(node, clock);
+  if (store.cluster === undefined) return createNodeOnFiles(base, node, dispatcher);
   return createSharedStoreNode({
     node,
     leaseMs: settings.NODE_LEASE,
@@ -263,6 +287,27 @@ function createCluster(base: Base, follower: Follower, dispatcher: () => Dispatc
   });
 }
 
+function createNodeOnFiles(base: Base, node: NodeIdentity, dispatcher: () => Dispatcher): Cluster {
+  const { settings, log, clock, store, onError } = base;
+  const dataDir = settings.DATA_DIR;
+  return createSoleNode({
+    node,
+    store,
+    clock,
+    onTrouble: (trouble) =>
+      log.error(
+        { data_dir: dataDir, trouble },
+        'the data directory was replaced or removed under the service: nothing is accepted or sent, for no restart ' +
+          'would find it. Put back what was there, and the service goes on; or restart it, to serve what is there now',
+      ),
+    onRecovered() {
+      log.warn({ data_dir: dataDir }, 'the data directory is back as it was: the service goes on');
+      dispatcher().resume();
+    },
+    onError,
+  });
+}
+
 function createAccepting(
   base: Base,
   { cluster, follower, dispatcher }: { cluster: Cluster; follower: Follower; dispatcher: Dispatcher },
@@ -275,6 +320,7 @@ function createAccepting(
     clock,
     ids,
     bodyRetentionMs: settings.BODY_RETENTION,
+    maxFanout: settings.MAX_FANOUT,
     onScheduled(deliveries, event, body) {
       dispatcher.offer(deliveries, event, body);
       cluster.announce(deliveries);
@@ -283,7 +329,8 @@ function createAccepting(
       metrics.eventsAccepted.inc();
       metrics.deliveriesScheduled.inc(deliveryCount);
     },
-    onRefused: (reason) => metrics.acceptsRefused.inc({ reason }),
+    onReplayed: (deliveryCount) => metrics.deliveriesScheduled.inc(deliveryCount),
+    onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
   });
 }
 
@@ -331,6 +378,7 @@ function createApiServices(base: Base, parts: ApiParts) {
     checkUrl: (url: URL, mode: Mode) => guard.checkUrl(url, mode),
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(attempter),
     metricsText: () => metrics.registry.metrics(),
+    onAnswered: (answer: Answer) => metrics.httpRequests.count(labelsOf(answer)),
     metricsToken: settings.METRICS_TOKEN === '' ? null : settings.METRICS_TOKEN,
     limits: {
       maxDestinations: settings.MAX_DESTINATIONS,
@@ -341,6 +389,10 @@ function createApiServices(base: Base, parts: ApiParts) {
     modes,
     version: VERSION,
   };
+}
+
+function labelsOf({ method, route, status }: Answer) {
+  return { method, route, status: String(status) };
 }
 
 function createProbe(attempter: Attempter) {
@@ -368,30 +420,16 @@ async function announcePauses(base: Base, follower: Follower, ids: DestinationId
   await catchUpAll(base, follower);
   for (const id of ids) {
     const reason = follower.destinationOf(id)?.pausedReason ?? 'failing';
-    base.metrics.destinationsPaused.inc({ reason });
+    base.metrics.destinationsPaused.count({ reason });
     base.log.warn({ destination: id, reason }, 'destination paused: it gets no attempts until it is set active');
   }
 }
 
-function noteAttempt(metrics: Metrics, log: Log, { delivery, trigger, result, decision }: FinishedAttempt): void {
-  metrics.attempts.count(result.outcome);
+function countAttempt(metrics: Metrics, { delivery, result, decision }: FinishedAttempt): void {
+  metrics.attempts.count({ outcome: result.outcome });
   metrics.attemptSeconds.observe(result.durationMs / 1000);
   if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
-  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count(decision.status);
-  log.info(
-    {
-      delivery: delivery.id,
-      event: delivery.eventId,
-      destination: delivery.destinationId,
-      attempt: delivery.attemptCount + 1,
-      trigger,
-      outcome: result.outcome,
-      code: result.responseCode,
-      ms: Math.round(result.durationMs),
-      status: decision?.status ?? 'unchanged',
-    },
-    'attempt',
-  );
+  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count({ status: decision.status });
 }
 
 /** Reads again only when what was read is older than `lifetimeMs`: a scrape must not load the store. */

@@ -13,6 +13,8 @@ type Setting<T> = {
   /** As text, the way a user would write it. */
   default: string;
   unit: string;
+  /** What a flag's help calls the value. */
+  value: string;
   meaning: string;
   /** Throws an Error whose message completes “NAME: …”. */
   parse: (text: string) => T;
@@ -20,6 +22,7 @@ type Setting<T> = {
 };
 
 const DAY_MS = 86_400_000;
+const DURATION_UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 export const SETTINGS = {
   HOST: text('127.0.0.1', 'address to listen on; 0.0.0.0 for all'),
@@ -29,14 +32,15 @@ export const SETTINGS = {
     { min: 1, max: 64 },
     'processes that serve the port together, each a node of its own; more than one needs DATABASE_URL',
   ),
-  DATA_DIR: text('./data', 'folder of the embedded store, made if missing; one server at a time'),
+  DATA_DIR: text('./data', 'folder of the embedded store; serve makes it if missing, and one server has it alone'),
   DATABASE_URL: {
-    ...setting(
-      '',
-      'URL',
-      'postgres://user:password@host:5432/database: PostgreSQL 15+ instead of the embedded store; needs MASTER_KEY',
-      databaseUrl,
-    ),
+    ...setting('', {
+      unit: 'URL',
+      value: 'URL',
+      meaning:
+        'postgres://user:password@host:5432/database: PostgreSQL 15+ instead of the embedded store; needs MASTER_KEY',
+      parse: databaseUrl,
+    }),
     isSecret: true,
   },
   MASTER_KEY: {
@@ -59,6 +63,11 @@ export const SETTINGS = {
   REACHABILITY_PER_MINUTE: integer('60', { min: 1, max: 10_000 }, 'such connections per environment and minute'),
   MAX_DESTINATIONS: integer('10000', { min: 1, max: 1_000_000 }, 'destinations in an environment'),
   MAX_SUBSCRIPTIONS: integer('1000000', { min: 1, max: 10_000_000 }, 'subscriptions in an environment'),
+  MAX_FANOUT: integer(
+    '10000',
+    { min: 1, max: 100_000 },
+    'deliveries that one event, or one replay of it, may make; what would make more is refused',
+  ),
   MAX_BACKLOG: integer(
     '10000000',
     { min: 1, max: 1_000_000_000 },
@@ -209,64 +218,77 @@ function editDistance(a: string, b: string): number {
 
 // ── Kinds of settings ──
 
-function setting<T>(fallback: string, unit: string, meaning: string, parse: (text: string) => T): Setting<T> {
-  return { default: fallback, unit, meaning, parse };
+function setting<T>(fallback: string, others: Omit<Setting<T>, 'default'>): Setting<T> {
+  return { default: fallback, ...others };
 }
 
 function text(fallback: string, meaning: string): Setting<string> {
-  return setting(fallback, 'text', meaning, (given) => given);
+  return setting(fallback, { unit: 'text', value: 'TEXT', meaning, parse: (given) => given });
 }
 
 function integer(fallback: string, range: { min: number; max: number }, meaning: string): Setting<number> {
-  return setting(fallback, `${range.min}-${range.max}`, meaning, (given) => {
+  const parse = (given: string): number => {
     const value = Number(given);
     if (!/^\d+$/.test(given) || value < range.min || value > range.max) {
       throw new Error(`"${given}" is not a whole number from ${range.min} to ${range.max}`);
     }
     return value;
-  });
+  };
+  return setting(fallback, { unit: `${range.min}-${range.max}`, value: 'N', meaning, parse });
 }
 
 function choice<const T extends string>(fallback: T, options: readonly T[], meaning: string): Setting<T> {
-  return setting(fallback, options.join(', '), meaning, (given) => {
+  const parse = (given: string): T => {
     const found = options.find((option) => option === given);
     if (found === undefined) throw new Error(`"${given}" is not one of ${options.join(', ')}`);
     return found;
-  });
+  };
+  return setting(fallback, { unit: options.join(', '), value: 'WORD', meaning, parse });
 }
 
-const DURATION_UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
+/** `90s`, `12h`, `30d` as milliseconds; null: no duration. */
+export function parseDuration(given: string): number | null {
+  if (given === '0') return 0;
+  const match = /^(\d+)(ms|s|m|h|d)$/.exec(given);
+  return match === null ? null : Number(match[1]) * DURATION_UNITS_MS[match[2]!]!;
+}
+
+function formatDuration(valueMs: number): string {
+  const [unit, unitMs] = Object.entries(DURATION_UNITS_MS).findLast(([, one]) => valueMs % one === 0)!;
+  return valueMs === 0 ? '0' : `${valueMs / unitMs}${unit}`;
+}
 
 function duration(fallback: string, range: { minMs: number; maxMs: number }, meaning: string): Setting<number> {
-  return setting(fallback, 'duration', meaning, (given) => {
-    const match = /^(\d+)(ms|s|m|h|d)$/.exec(given);
-    const valueMs = given === '0' ? 0 : match === null ? Number.NaN : Number(match[1]) * DURATION_UNITS_MS[match[2]!]!;
-    if (!(valueMs >= range.minMs && valueMs <= range.maxMs)) {
-      throw new Error(`"${given}" is not a duration in range; write 30d, 12h, 5m, 90s or 500ms`);
-    }
-    return valueMs;
-  });
+  const unit = `${formatDuration(range.minMs)}-${formatDuration(range.maxMs)}`;
+  const parse = (given: string): number => {
+    const valueMs = parseDuration(given) ?? Number.NaN;
+    if (valueMs >= range.minMs && valueMs <= range.maxMs) return valueMs;
+    throw new Error(`"${given}" is not a duration in ${unit}; write 30d, 12h, 5m, 90s or 500ms`);
+  };
+  return setting(fallback, { unit, value: 'DURATION', meaning, parse });
 }
 
 const SIZE_UNITS: Record<string, number> = { '': 1, KB: 1_024, MB: 1_024 ** 2, GB: 1_024 ** 3 };
 
 function size(fallback: string, meaning: string): Setting<number> {
-  return setting(fallback, 'bytes', meaning, (given) => {
+  const parse = (given: string): number => {
     const match = /^(\d{1,12})(KB|MB|GB|)$/.exec(given);
     if (match === null) throw new Error(`"${given}" is not a size; write a number of bytes, or 64MB, 2GB`);
     return Number(match[1]) * SIZE_UNITS[match[2]!]!;
-  });
+  };
+  return setting(fallback, { unit: 'bytes', value: 'SIZE', meaning, parse });
 }
 
 function subnets(fallback: string, meaning: string): Setting<string[]> {
-  return setting(fallback, 'CIDR list', meaning, (given) => {
+  const parse = (given: string): string[] => {
     const parts = given
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== '');
     for (const part of parts) parseSubnet(part);
     return parts;
-  });
+  };
+  return setting(fallback, { unit: 'CIDR list', value: 'LIST', meaning, parse });
 }
 
 function databaseUrl(given: string): string | null {

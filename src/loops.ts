@@ -5,8 +5,9 @@ import type { Settings } from './config.ts';
 import { createRetentionLoops } from './maintain/retention.ts';
 import type { Follower } from './match/follow.ts';
 import type { Clock } from './runtime/clock.ts';
+import type { ClockTrust } from './runtime/clock-trust.ts';
 import { createLoop } from './runtime/loop.ts';
-import type { Loop } from './runtime/loop.ts';
+import type { BackgroundStep, Loop } from './runtime/loop.ts';
 import type { Metrics } from './runtime/metrics.ts';
 import type { Store } from './store/store.ts';
 
@@ -19,19 +20,21 @@ const RECOUNT_INTERVAL_MS = 60_000;
 export type LoopsOptions = {
   settings: Pick<Settings, 'BODY_RETENTION' | 'ROW_RETENTION'>;
   clock: Clock;
+  clockTrust: ClockTrust;
   metrics: Metrics;
   store: Store;
   cluster: Cluster;
   follower: Follower;
   authenticator: Authenticator;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 export function createLoops(options: LoopsOptions): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { settings, clock, metrics, store, cluster, follower, authenticator, onError } = options;
+  const { settings, clock, clockTrust, metrics, store, cluster, follower, authenticator, onError } = options;
   const { loops, wakeEndDeleted } = createRetentionLoops({
     store,
     clock,
+    clockTrust,
     bodyRetentionMs: settings.BODY_RETENTION,
     rowRetentionMs: settings.ROW_RETENTION,
     onErased: (count) => metrics.bodiesErased.inc(count),

@@ -3,103 +3,160 @@
 import type { Delivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import { IDEMPOTENCY_WINDOW_MS } from '../model/event.ts';
-import type { Event, ScheduledDelivery } from '../model/event.ts';
+import type { Event, RefusalReason, ScheduledDelivery } from '../model/event.ts';
 import { idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
 import { StoreError } from '../store/store.ts';
-import type { AcceptResult, NewEvent, Store } from '../store/store.ts';
+import type { AcceptResult, NewDelivery, NewEvent, Store } from '../store/store.ts';
+import type { Allowance } from './allowance.ts';
 import { createAcceptBatches } from './batch.ts';
 import { matchDeliveries, toOpenDeliveries } from './deliveries.ts';
+import { overFanout } from './fanout.ts';
 import { fingerprintOf } from './idempotency.ts';
 import type { IncomingEvent } from './incoming-event.ts';
-import { createReplay } from './replay.ts';
-import type { ReplayOptions } from './replay.ts';
+import { createReplays } from './replay.ts';
+import type { EventReplay, ReplayOptions, Replays } from './replay.ts';
 import { STALE_TRIES_MAX, staleTooOften } from './stale.ts';
 
-/** `isRepeat`: the idempotency key named an event accepted before; nothing new was stored. */
-export type AcceptedEvent = { event: Event; deliveries: ScheduledDelivery[]; isRepeat: boolean };
+export type AcceptedEvent =
+  | { isRepeat: false; event: Event; deliveries: ScheduledDelivery[] }
+  /** The idempotency key named an event accepted before; nothing new was stored. The store has its deliveries. */
+  | { isRepeat: true; event: Event };
+
+/** An event that was matched and waits to be stored. */
+export type BegunEvent = { deliveryCount: number; stored: Promise<AcceptedEvent> };
 
 export interface Acceptor {
-  /** Rejects with ApiError `idempotency_key_conflict` or `unavailable`, or with the store's StoreError. */
+  /**
+   * Rejects with ApiError `idempotency_key_conflict`, `over_fanout_limit` or `unavailable`, or with the store's
+   * StoreError.
+   */
   accept(incoming: IncomingEvent): Promise<AcceptedEvent>;
-  /** New deliveries for an old event. ApiError `event_not_found`, `event_too_old`, `destination_not_subscribed`. */
-  replay(request: { environment: number; eventId: EventId; destinationIds: string[] | null }): Promise<Delivery[]>;
+  /**
+   * The same for one of many, whose turn it is when the one before has begun: resolves when the event is matched and
+   * waits to be stored. `stored` answers as `accept` does, and may reject at any time from then on.
+   */
+  begin(incoming: IncomingEvent, allowance: Allowance | null): Promise<BegunEvent>;
+  /**
+   * New deliveries for an old event. ApiError `event_not_found`, `event_too_old`, `destination_not_subscribed`,
+   * `over_fanout_limit`, `unavailable`.
+   */
+  replay(request: EventReplay): Promise<Iterable<Delivery>>;
   /** Resolves when all that was submitted is committed or refused. */
   idle(): Promise<void>;
 }
 
 export type AcceptorOptions = ReplayOptions & {
-  store: Pick<Store, 'acceptEvents' | 'lanes' | 'readScheduledDeliveries'>;
+  store: Pick<Store, 'acceptEvents' | 'readKeyHolder'>;
   onAccepted: (deliveryCount: number) => void;
-  onRefused: (reason: 'queue_full' | 'store') => void;
+  onRefused: (reason: RefusalReason) => void;
 };
 
 export function createAcceptor(options: AcceptorOptions): Acceptor {
   return new BatchingAcceptor(options);
 }
 
+/** One event on its way: as it came in, and what it may take of its request's allowance. */
+type Accepting = { incoming: IncomingEvent; fingerprint: Uint8Array | null; allowance: Allowance | null };
+
+type Submitted = { candidate: NewEvent; result: Promise<AcceptResult> };
+
 class BatchingAcceptor implements Acceptor {
-  readonly replay: Acceptor['replay'];
   readonly #options: AcceptorOptions;
   readonly #batches: GroupCommit<NewEvent, AcceptResult>;
+  readonly #replays: Replays;
 
   constructor(options: AcceptorOptions) {
     this.#options = options;
     this.#batches = createAcceptBatches(options);
-    this.replay = createReplay(options);
+    this.#replays = createReplays(options);
   }
 
   async accept(incoming: IncomingEvent): Promise<AcceptedEvent> {
-    const fingerprint = incoming.idempotencyKey === null ? null : fingerprintOf(incoming);
-    const { candidate, result } = await this.#matchAndStore(incoming, fingerprint);
-    if (result.result === 'accepted') return this.#announce(candidate, result.backlogFull);
-    if (!Buffer.from(fingerprint!).equals(result.fingerprint)) throw keyConflict();
-    return this.#repeat(incoming, result.eventId);
+    return (await this.begin(incoming, null)).stored;
   }
 
-  idle(): Promise<void> {
-    return this.#batches.idle();
+  async begin(incoming: IncomingEvent, allowance: Allowance | null): Promise<BegunEvent> {
+    const fingerprint = incoming.idempotencyKey === null ? null : fingerprintOf(incoming);
+    const accepting = { incoming, fingerprint, allowance };
+    const first = await this.#matchAndSubmit(accepting);
+    return { deliveryCount: first.candidate.deliveries.length, stored: this.#finish(accepting, first) };
+  }
+
+  replay(request: EventReplay): Promise<Iterable<Delivery>> {
+    return this.#replays.replay(request);
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all([this.#batches.idle(), this.#replays.idle()]);
   }
 
   /** Matching raced a change of the configuration? Then match again, against what is there now. */
-  async #matchAndStore(incoming: IncomingEvent, fingerprint: Uint8Array | null) {
-    for (let tries = 0; tries < STALE_TRIES_MAX; tries++) {
-      const candidate = this.#build(incoming, fingerprint);
-      const result = await this.#submit(candidate);
-      if (result.result !== 'stale') return { candidate, result };
-      await this.#options.catchUp(incoming.environment);
+  async #finish(accepting: Accepting, first: Submitted): Promise<AcceptedEvent> {
+    let submitted = first;
+    for (let tries = 1; ; tries++) {
+      const result = await this.#settle(accepting, submitted);
+      if (result.result === 'accepted') return this.#announce(submitted.candidate, result.backlogFull);
+      if (result.result === 'duplicate') return toRepeat(accepting, result);
+      if (tries === STALE_TRIES_MAX) throw staleTooOften();
+      await this.#options.catchUp(accepting.incoming.environment);
+      submitted = await this.#matchAndSubmit(accepting);
     }
-    throw staleTooOften();
   }
 
-  #build(incoming: IncomingEvent, fingerprint: Uint8Array | null): NewEvent {
-    const { configurationOf, ids } = this.#options;
+  async #matchAndSubmit(accepting: Accepting): Promise<Submitted> {
+    const { incoming, allowance } = accepting;
+    allowance?.assertOpen();
+    let candidate = this.#build(accepting);
+    if (candidate === null) {
+      // A subscription may have been deleted on another node since.
+      await this.#options.catchUp(incoming.environment);
+      candidate = this.#build(accepting);
+    }
+    if (candidate === null) return this.#refuseFanout(accepting);
+    allowance?.take(candidate.deliveries.length);
+    const result = this.#batches.submit(candidate);
+    if (result !== null) return { candidate, result };
+    allowance?.giveBack(candidate.deliveries.length);
+    this.#options.onRefused('queue_full');
+    throw new ApiError('unavailable', 'too many events wait to be stored; try again', { retryAfterSeconds: 1 });
+  }
+
+  /** Null: it matches more subscriptions than one event may have deliveries. */
+  #build({ incoming, fingerprint }: Accepting): NewEvent | null {
+    const { configurationOf, clock, ids, maxFanout } = this.#options;
     const configuration = configurationOf(incoming.environment);
     const id = ids.next('evt');
-    return {
-      ...describeEvent(id, incoming),
-      body: incoming.body.bytes,
-      configVersion: configuration.version,
-      idempotency: fingerprint === null ? null : { fingerprint, expiresAt: idTime(id) + IDEMPOTENCY_WINDOW_MS },
-      deliveries: matchDeliveries(configuration, incoming, ids),
-    };
+    const deliveries = matchDeliveries(configuration, incoming, { ids, max: maxFanout });
+    if (deliveries === null) return null;
+    const { version: configVersion } = configuration;
+    return toNewEvent(incoming, { id, dueAt: clock.now(), fingerprint, deliveries, configVersion });
   }
 
-  async #submit(candidate: NewEvent): Promise<Exclude<AcceptResult, { result: 'failed' }>> {
-    const { onRefused } = this.#options;
-    const result = this.#batches.submit(candidate);
-    if (result === null) {
-      onRefused('queue_full');
-      throw new ApiError('unavailable', 'too many events wait to be stored; try again', { retryAfterSeconds: 1 });
-    }
+  /** Unless its key names an event that was accepted before, when it matched less: that is answered as ever. */
+  async #refuseFanout({ incoming, fingerprint }: Accepting): Promise<Submitted> {
+    const { store, ids, maxFanout, clock } = this.#options;
+    const { environment, idempotencyKey: key } = incoming;
+    const holder = key === null ? null : await store.readKeyHolder({ environment, key, now: clock.now() });
+    if (holder === null) throw overFanout(maxFanout);
+    const parts = { id: ids.next('evt'), dueAt: 0, fingerprint, deliveries: [], configVersion: 0 };
+    return { candidate: toNewEvent(incoming, parts), result: Promise.resolve({ result: 'duplicate', ...holder }) };
+  }
+
+  /** What became of it in the store. What was not stored takes nothing of the allowance. */
+  async #settle({ allowance }: Accepting, { candidate, result }: Submitted) {
+    let isStored = false;
     try {
-      const stored = await result;
-      if (stored.result === 'failed') throw stored.error;
-      return stored;
+      const settled = await result;
+      if (settled.result === 'failed') throw settled.error;
+      isStored = settled.result === 'accepted';
+      return settled;
     } catch (error) {
-      if (error instanceof StoreError) onRefused('store');
+      if (error instanceof StoreError) this.#options.onRefused('store');
       throw error;
+    } finally {
+      if (!isStored) allowance?.giveBack(candidate.deliveries.length);
     }
   }
 
@@ -112,23 +169,42 @@ class BatchingAcceptor implements Acceptor {
       ...delivery,
       status: isDead.has(delivery.id) ? 'dead' : 'pending',
     }));
-    return { event, deliveries, isRepeat: false };
-  }
-
-  /** The answer that the key's first event got, with statuses as they are now. */
-  async #repeat(incoming: IncomingEvent, eventId: EventId): Promise<AcceptedEvent> {
-    const { environment } = incoming;
-    const deliveries = await this.#options.store.readScheduledDeliveries({ environment, eventId });
-    return { event: describeEvent(eventId, incoming), deliveries, isRepeat: true };
+    return { isRepeat: false, event, deliveries };
   }
 }
 
-function keyConflict(): ApiError {
-  return new ApiError(
+function toRepeat(
+  { incoming, fingerprint }: Accepting,
+  holder: { eventId: EventId; fingerprint: Uint8Array },
+): AcceptedEvent {
+  if (Buffer.from(fingerprint!).equals(holder.fingerprint)) {
+    return { isRepeat: true, event: describeEvent(holder.eventId, incoming) };
+  }
+  throw new ApiError(
     'idempotency_key_conflict',
     'idempotency_key was used within 24 hours for an event with another type, occurred_at or body; use a new key',
     { param: '/idempotency_key' },
   );
+}
+
+type EventParts = {
+  id: EventId;
+  dueAt: number;
+  fingerprint: Uint8Array | null;
+  deliveries: NewDelivery[];
+  configVersion: number;
+};
+
+function toNewEvent(incoming: IncomingEvent, parts: EventParts): NewEvent {
+  const { id, dueAt, fingerprint, deliveries, configVersion } = parts;
+  return {
+    ...describeEvent(id, incoming),
+    body: incoming.body.bytes,
+    dueAt,
+    configVersion,
+    idempotency: fingerprint === null ? null : { fingerprint, expiresAt: idTime(id) + IDEMPOTENCY_WINDOW_MS },
+    deliveries,
+  };
 }
 
 /** An event's own fields, from its request and the id it got. */

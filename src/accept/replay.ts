@@ -9,68 +9,115 @@ import type { EventId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, Store } from '../store/store.ts';
+import { createReplayTurns } from './batch.ts';
 import { matchDeliveries, toOpenDeliveries } from './deliveries.ts';
+import { replayOverFanout } from './fanout.ts';
 import { STALE_TRIES_MAX, staleTooOften } from './stale.ts';
 
-type ReplayRequest = { environment: number; eventId: EventId; destinationIds: string[] | null };
+export type EventReplay = { environment: number; eventId: EventId; destinationIds: string[] | null };
 
 export type ReplayOptions = {
-  store: Pick<Store, 'readEvent' | 'replayEvent'>;
+  store: Pick<Store, 'readEvent' | 'replayEvent' | 'lanes'>;
   configurationOf: (environment: number) => Configuration;
   /** Loads configuration changes made elsewhere; resolves when matching may go on. */
   catchUp: (environment: number) => Promise<void>;
   clock: Clock;
   ids: Ids;
   bodyRetentionMs: number;
+  /** Deliveries that one event, or one replay, may make. */
+  maxFanout: number;
   /** Called after the commit, with what can be sent at once. */
   onScheduled: (deliveries: OpenDelivery[], event: Event, body: Uint8Array) => void;
+  /** Called after the commit, with how many deliveries there are now besides. */
+  onReplayed: (deliveryCount: number) => void;
 };
 
-export function createReplay(options: ReplayOptions): (request: ReplayRequest) => Promise<Delivery[]> {
-  const { store, configurationOf, catchUp, clock, ids, bodyRetentionMs } = options;
+export interface Replays {
+  /** The list rows of the new deliveries, each made when it is asked for. */
+  replay(request: EventReplay): Promise<Iterable<Delivery>>;
+  /** Resolves when all that was asked for is committed or refused. */
+  idle(): Promise<void>;
+}
 
-  const schedule = async (request: ReplayRequest, event: Event, bytes: Uint8Array): Promise<Delivery[] | 'stale'> => {
+type StoredEvent = { event: Event; body: Uint8Array };
+
+export function createReplays(options: ReplayOptions): Replays {
+  const { store, configurationOf, catchUp, clock, bodyRetentionMs } = options;
+  const turns = createReplayTurns(options);
+
+  const schedule = async (
+    request: EventReplay,
+    { event, body }: StoredEvent,
+  ): Promise<Iterable<Delivery> | 'stale'> => {
     const configuration = configurationOf(request.environment);
-    const body = { bytes, parse: () => parseBody(new TextDecoder().decode(bytes)) };
-    const matched = matchDeliveries(configuration, { type: event.type, body }, ids);
-    const deliveries = selectDestinations(matched, request.destinationIds);
-    const stored = await store.replayEvent({
-      environment: request.environment,
-      eventId: event.id,
-      configVersion: configuration.version,
+    const { version: configVersion } = configuration;
+    const deliveries = matchForReplay(configuration, { event, body }, request.destinationIds, options);
+    if (deliveries === null) {
+      // A subscription may have been deleted on another node since.
+      await catchUp(request.environment);
+      if (configurationOf(request.environment).version > configVersion) return 'stale';
+      throw replayOverFanout(options.maxFanout);
+    }
+    const { environment, eventId } = request;
+    const now = clock.now();
+    const result = turns.submit({
+      environment,
+      eventId,
+      configVersion,
       deliveries,
-      now: clock.now(),
-      bodyCutoff: clock.now() - bodyRetentionMs,
+      now,
+      bodyCutoff: now - bodyRetentionMs,
     });
+    if (result === null) {
+      throw new ApiError('unavailable', 'too many replays wait to be stored; try again', { retryAfterSeconds: 1 });
+    }
+    const stored = await result;
     if (stored.result === 'stale') return 'stale';
     if (stored.result !== 'replayed') throw cannotReplay(stored.result);
-    const isDead = new Set(stored.backlogFull);
+    const isDead = new Set<string>(stored.backlogFull);
     const open = deliveries.filter(({ id }) => !isDead.has(id));
-    if (open.length > 0) options.onScheduled(toOpenDeliveries(event, open), event, bytes);
-    return deliveries.map((delivery) => toRow(delivery, event, configuration, isDead.has(delivery.id)));
+    if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), event, body);
+    options.onReplayed(deliveries.length);
+    const made = { event, dueAt: now };
+    return listRows(deliveries, (delivery) => toRow(delivery, made, configuration, isDead.has(delivery.id)));
   };
 
-  return async (request) => {
-    for (let tries = 0; tries < STALE_TRIES_MAX; tries++) {
-      const stored = await store.readEvent({ environment: request.environment, id: request.eventId });
-      if (stored === null) throw cannotReplay('not_found');
-      if (stored.body === null) throw cannotReplay('too_old');
-      const rows = await schedule(request, stored.event, stored.body);
-      if (rows !== 'stale') return rows;
-      await catchUp(request.environment);
-    }
-    throw staleTooOften();
+  return {
+    async replay(request) {
+      for (let tries = 0; tries < STALE_TRIES_MAX; tries++) {
+        const stored = await store.readEvent({ environment: request.environment, id: request.eventId });
+        if (stored === null) throw cannotReplay('not_found');
+        if (stored.body === null) throw cannotReplay('too_old');
+        const rows = await schedule(request, { event: stored.event, body: stored.body });
+        if (rows !== 'stale') return rows;
+        await catchUp(request.environment);
+      }
+      throw staleTooOften();
+    },
+    idle: () => turns.idle(),
   };
 }
 
-/** All that matched, or those of the named destinations; every named one must have matched. */
-function selectDestinations(matched: NewDelivery[], destinationIds: string[] | null): NewDelivery[] {
-  if (destinationIds === null) return matched;
-  const wanted = new Map<string, boolean>(destinationIds.map((id) => [id, false]));
-  const selected = matched.filter(({ destinationId }) => wanted.has(destinationId));
-  for (const { destinationId } of selected) wanted.set(destinationId, true);
-  const index = destinationIds.findIndex((id) => !wanted.get(id));
-  if (index === -1) return selected;
+/** Null: it would make more deliveries than one replay may. */
+function matchForReplay(
+  configuration: Configuration,
+  { event, body: bytes }: StoredEvent,
+  destinationIds: string[] | null,
+  { ids, maxFanout: max }: ReplayOptions,
+): NewDelivery[] | null {
+  const body = { bytes, parse: () => parseBody(new TextDecoder().decode(bytes)) };
+  if (destinationIds === null) return matchDeliveries(configuration, { type: event.type, body }, { ids, max });
+  const scope = { ids, max, destinationIds: new Set(destinationIds) };
+  const matched = matchDeliveries(configuration, { type: event.type, body }, scope);
+  if (matched !== null) assertAllMatched(matched, destinationIds);
+  return matched;
+}
+
+/** Every destination that is named must have matched. */
+function assertAllMatched(matched: readonly NewDelivery[], destinationIds: readonly string[]): void {
+  const found = new Set<string>(matched.map(({ destinationId }) => destinationId));
+  const index = destinationIds.findIndex((id) => !found.has(id));
+  if (index === -1) return;
   throw new ApiError(
     'destination_not_subscribed',
     'this destination has no subscription that matches the event now; nothing was scheduled',
@@ -84,8 +131,17 @@ function cannotReplay(reason: 'not_found' | 'too_old'): ApiError {
     : new ApiError('event_too_old', 'the body of this event has been erased; post it anew');
 }
 
+function* listRows(deliveries: readonly NewDelivery[], toDelivery: (delivery: NewDelivery) => Delivery) {
+  for (const delivery of deliveries) yield toDelivery(delivery);
+}
+
 /** The list row of a delivery that was just made. */
-function toRow(delivery: NewDelivery, event: Event, configuration: Configuration, isDead: boolean): Delivery {
+function toRow(
+  delivery: NewDelivery,
+  { event, dueAt }: { event: Event; dueAt: number },
+  configuration: Configuration,
+  isDead: boolean,
+): Delivery {
   const createdAt = idTime(delivery.id);
   const isPaused = configuration.destinations.get(delivery.destinationId)?.status === 'paused';
   return {
@@ -100,7 +156,7 @@ function toRow(delivery: NewDelivery, event: Event, configuration: Configuration
     attemptCount: 0,
     retryCount: 0,
     responseCodes: [],
-    nextAttemptAt: isDead || isPaused ? null : createdAt,
+    nextAttemptAt: isDead || isPaused ? null : dueAt,
     createdAt,
     updatedAt: createdAt,
     completedAt: isDead ? createdAt : null,

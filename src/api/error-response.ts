@@ -22,12 +22,17 @@ export function renderError(error: ApiError, requestId: string): string {
 
 /** The headers that belong to an error's code. */
 export function errorHeaders(error: ApiError): Record<string, string> {
-  const { code, retryAfterSeconds } = error;
   const headers: Record<string, string> = {};
-  if (code === 'unauthorized') headers['www-authenticate'] = 'Bearer';
-  const wait = retryAfterSeconds ?? (code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined);
-  if (wait !== undefined) headers['retry-after'] = String(Math.max(0, Math.ceil(wait)));
+  if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer';
+  const wait = retryAfterSecondsOf(error);
+  if (wait !== null) headers['retry-after'] = String(wait);
   return headers;
+}
+
+/** Whole seconds to wait before the same request may be sent again; null: it would fail as it did. */
+export function retryAfterSecondsOf({ code, retryAfterSeconds }: ApiError): number | null {
+  const wait = retryAfterSeconds ?? (code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : null);
+  return wait === null ? null : Math.max(0, Math.ceil(wait));
 }
 
 /** What a caller is told. What is no fault of the caller's and no passing trouble is logged and says nothing. */
@@ -36,11 +41,20 @@ export function toApiError(error: unknown, context: { requestId: string; route: 
   if (error instanceof StoreError && (error.code === 'disk_full' || error.code === 'unavailable')) {
     return new ApiError('unavailable', 'the service cannot store or read data just now; try again');
   }
+  if (error instanceof StoreError && error.code === 'key_held') return keyHeld();
   const refusal = toRefusal(error);
   if (refusal !== null) return refusal;
   const { requestId, route, log } = context;
   log.error({ err: error, request_id: requestId, route }, 'a request failed');
   return new ApiError('internal_error', 'something went wrong here, not with your request; it was logged');
+}
+
+function keyHeld(): ApiError {
+  return new ApiError(
+    'unavailable',
+    'an earlier request with this idempotency_key has not ended yet; send this one again, with the same key',
+    { param: '/idempotency_key' },
+  );
 }
 
 /** What Fastify itself refuses before our code sees it. */

@@ -6,7 +6,7 @@ import { BODY_BYTES_MAX } from '../model/event.ts';
 import { isEventType } from '../model/event-type.ts';
 import type { RawObject } from './request-json.ts';
 import type { EventInput } from './schemas/event.ts';
-import { parseTime, TIME_RULE } from './time-input.ts';
+import { parseTime, TIME_RULE } from '../model/time-input.ts';
 
 /** Throws ApiError. */
 export function readEvent(input: EventInput, environment: number): IncomingEvent {

@@ -14,11 +14,17 @@ export type RouteConfig = {
   /** The longest request body; default REQUEST_BYTES_MAX. */
   bodyBytesMax?: number;
   bodyShape?: BodyShape;
-  /** Headers of its success response, for the document. */
-  responseHeaders?: Record<string, string>;
-  /** The schema to document in the place of the one that validates the body. */
-  documentedBody?: object;
+  /** For the document, by status: what a success means where there is more than one, and its headers. */
+  responseDescriptions?: Readonly<Record<string, string>>;
+  responseHeaders?: Readonly<Record<string, Readonly<Record<string, DocumentedHeader>>>>;
 };
+
+type DocumentedHeader = { description: string; schema: object };
+
+/** Of what was made, or of what is there already in its place. */
+export const LOCATION = {
+  Location: { description: 'The path of the resource.', schema: { type: 'string', format: 'uri-reference' } },
+} as const;
 
 /** Of every request but those that carry events. */
 export const REQUEST_BYTES_MAX = 65_536;

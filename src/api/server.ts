@@ -5,14 +5,15 @@ import Fastify from 'fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { ApiError } from '../model/error.ts';
-import { checkAccess, repairUrl } from './access.ts';
+import { checkAccess, METHODS, repairUrl } from './access.ts';
 import { UnknownKeyError } from './auth.ts';
 import { createConnectionErrors } from './connection-errors.ts';
 import { createCursors } from './cursor.ts';
 import { createDrain } from './drain.ts';
 import { sendError, toApiError } from './error-response.ts';
 import { createHttpServer, HEADER_BYTES_MAX } from './http-server.ts';
-import { addOpenapi, addSharedSchemas } from './openapi.ts';
+import { addOpenapi } from './openapi/document.ts';
+import { documentedPath } from './openapi/operation.ts';
 import { createBodyReader } from './request-body.ts';
 import { clip, parseRequestJson, pointTo } from './request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
@@ -27,15 +28,15 @@ import { addEventRoutes } from './routes/events.ts';
 import { addOperationRoutes } from './routes/operations.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
-import type { ApiServices } from './services.ts';
+import { SHOWN_AS } from './schemas/fields.ts';
+import type { Answer, ApiServices } from './services.ts';
 import { explainFaults, readQueryNumbers } from './validation.ts';
 
 /** The server, ready to listen (`listen`), to be tried without a socket (`inject`) and to be drained (`close`). */
 export async function createServer(services: ApiServices): Promise<ApiApp> {
   const app = createFastify(services);
   app.decorateRequest('caller');
-  await addOpenapi(app, services.version);
-  addSharedSchemas(app);
+  addOpenapi(app, services.version);
   addHooks(app, services);
   addRoutes(app, services);
   await app.ready();
@@ -53,7 +54,15 @@ function createFastify({ ids, clock }: ApiServices): ApiApp {
     genReqId: () => ids.next('req'),
     rewriteUrl: ({ url }) => repairUrl(url!),
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, strict: true, strictTypes: false } },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        strict: true,
+        strictTypes: false,
+        keywords: [SHOWN_AS],
+      },
+    },
     schemaErrorFormatter: explainFaults,
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.addHook('preClose', async () => drain.begin());
@@ -96,13 +105,13 @@ function addHooks(app: ApiApp, services: ApiServices): void {
     const route = request.routeOptions.url ?? 'none';
     sendError(toApiError(error, { requestId: request.id, route, log }), request, reply);
   });
-  // Not a hook that does nothing: with any, Fastify listens for the end of every response.
-  if (log.isLevelEnabled('debug')) {
-    app.addHook('onResponse', (request, reply, done) => {
-      log.debug(describeExchange(request, reply), 'answered a request');
-      done();
-    });
-  }
+  const isLogged = log.isLevelEnabled('debug');
+  app.addHook('onResponse', (request, reply, done) => {
+    // Who hangs up early is not answered.
+    if (reply.raw.headersSent) services.onAnswered(toAnswer(request, reply));
+    if (isLogged) log.debug(describeExchange(request, reply), 'answered a request');
+    done();
+  });
 }
 
 /** Reads and parses the body where a method may have one; `request.body` is an object then, `{}` if there is none. */
@@ -129,6 +138,15 @@ function refuseParts(parts: unknown, noun: 'fields' | 'query parameters'): void 
   if (name === undefined) return;
   const param = noun === 'fields' ? pointTo(name) : clip(name);
   throw new ApiError('invalid_request', `this request takes no ${noun}; leave "${clip(name)}" out`, { param });
+}
+
+function toAnswer({ method, routeOptions }: FastifyRequest, { raw }: FastifyReply): Answer {
+  const { url } = routeOptions;
+  return {
+    method: METHODS.includes(method) ? method : 'other',
+    route: url === undefined ? 'none' : documentedPath(url),
+    status: raw.statusCode,
+  };
 }
 
 function describeExchange(request: FastifyRequest, reply: FastifyReply): object {

@@ -17,11 +17,14 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
+/** Closed lists all three: `route` is the template of a path, never the path. */
+export type Answer = { method: string; route: string; status: number };
+
 export type ProbeResult = 'reachable' | 'unreachable' | 'rate_limited';
 
 export type ApiServices = {
   store: Store;
-  acceptor: Pick<Acceptor, 'accept' | 'replay'>;
+  acceptor: Pick<Acceptor, 'accept' | 'begin' | 'replay'>;
   authenticator: Authenticator;
   clock: Clock;
   random: Random;
@@ -43,6 +46,8 @@ export type ApiServices = {
   readiness: () => { ready: boolean; reasons: string[] };
   /** Prometheus text. */
   metricsText: () => Promise<string>;
+  /** Called once for every request that was answered. */
+  onAnswered: (answer: Answer) => void;
   /** What `GET /metrics` asks for as a bearer token; null: open. */
   metricsToken: string | null;
   limits: ApiLimits;

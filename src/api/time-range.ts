@@ -1,7 +1,7 @@
 // `since` and `until` of a list.
 import { ApiError } from '../model/error.ts';
 import type { TimeRange } from '../store/store.ts';
-import { parseTime, TIME_RULE } from './time-input.ts';
+import { parseTime, TIME_RULE } from '../model/time-input.ts';
 
 /** Unix ms, inclusive and exclusive; throws ApiError `invalid_request`. */
 export function readTimeRange(query: { since?: string; until?: string }): TimeRange {

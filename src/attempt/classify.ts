@@ -1,6 +1,6 @@
 // What a reply means for the delivery: the outcome, and a sentence for people where it is no success.
 import type { Outcome } from '../model/attempt.ts';
-import { explainStatus, explainTls, inBrackets } from './explain.ts';
+import { explainStatus, explainTls, inBrackets, inSeconds } from './explain.ts';
 import type { Reply, ReplyEnd } from './send.ts';
 
 const OUTCOME_OF_END = {
@@ -10,6 +10,7 @@ const OUTCOME_OF_END = {
   stale: 'reset',
   tls_failed: 'tls_failed',
   headers_too_long: 'invalid_response',
+  padded: 'invalid_response',
   interim_unwanted: 'invalid_response',
   malformed: 'invalid_response',
   refused: 'connect_failed',
@@ -25,12 +26,13 @@ const EXPLANATION_OF_END: Record<ReplyEnd, (reply: Reply, timeoutMs: number) => 
   complete: explainAnswer,
   body_limit: explainAnswer,
   timed_out: ({ code }, timeoutMs) =>
-    `${code === null ? 'no response' : 'the response did not end'} within ${timeoutMs / 1000} s`,
+    `${code === null ? 'no response' : 'the response did not end'} within ${inSeconds(timeoutMs)}`,
   cancelled: () => 'stopped while waiting for the response',
   closed: explainClosed,
   stale: explainClosed,
   tls_failed: ({ error }) => explainTls(codeOf(error)),
   headers_too_long: () => 'the response has more than 16 KiB of headers',
+  padded: () => 'the response has more than 32 KiB that is neither header nor body',
   interim_unwanted: () => 'answered with interim responses (1xx) that were not asked for',
   malformed: ({ error }) => `the answer is not HTTP/1.1${inBrackets(codeOf(error))}`,
   refused: () => 'the request could not be written',

@@ -1,18 +1,20 @@
 // A socket to a vetted address, or the reason why there is none: resolve → vet → connect → handshake, within one
 // budget. The address that was vetted is the one connected to: Node gets it as a literal and looks nothing up.
+import { constants } from 'node:crypto';
 import { connect as connectTcp, isIP } from 'node:net';
 import type { Socket } from 'node:net';
-import { connect as connectTls, createSecureContext } from 'node:tls';
+import { connect as connectTls, createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import type { Outcome } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Abort } from './abort.ts';
-import { explainDns, explainTcp, explainTls } from './explain.ts';
+import { explainDns, explainTcp, explainTls, inSeconds } from './explain.ts';
 import { canonicalAddress } from './guard.ts';
 import type { Guard } from './guard.ts';
 import { DnsError } from './resolver.ts';
 import type { Resolver } from './resolver.ts';
+import { ResponseFault } from './response-fault.ts';
 import type { Target } from './target.ts';
 
 export type ConnectFailure = Extract<
@@ -48,6 +50,15 @@ const NEXT_ADDRESS_MS = 250;
 const ADDRESSES_TRIED_MAX = 6;
 const HANDSHAKES_PER_TURN = 4;
 const TCP_OPTIONS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+/** What a hostile host could keep this thread busy with. */
+const TLS_OPTIONS = {
+  // In DHE the host chooses the prime: with one of 10,000 bits a handshake takes a second. Browsers have given it up.
+  ciphers: `${DEFAULT_CIPHERS}:!DHE`,
+  // TLS 1.2 lets a host ask for another handshake, and another, on a connection that is in use.
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+} as const;
+/** Session tickets of one connection; servers send two or four. Each takes as long as a small response. */
+const SESSIONS_MAX = 16;
 
 export function createConnect({ guard, resolver, clock }: { guard: Guard; resolver: Resolver; clock: Clock }): Connect {
   const pace = createPace(clock);
@@ -69,7 +80,7 @@ export function createConnect({ guard, resolver, clock }: { guard: Guard; resolv
     const tcp = await run.within(connectFirst(run, addresses, options.target.port));
     if (!options.target.isHttps) return tcp;
     run.phase = 'the TLS handshake';
-    secureContext ??= createSecureContext();
+    secureContext ??= createSecureContext(TLS_OPTIONS);
     await run.within(pace());
     return run.within(shakeHands(run, tcp, { ...options, secureContext }));
   };
@@ -136,7 +147,7 @@ class Run {
   readonly #cancel = (): void => this.#expire(new ConnectError('cancelled', 'stopped while connecting'));
 
   #timeOut(budgetMs: number): void {
-    this.#expire(new ConnectError('timed_out', `${this.phase} took longer than ${budgetMs / 1000} s`));
+    this.#expire(new ConnectError('timed_out', `${this.phase} took longer than ${inSeconds(budgetMs)}`));
   }
 
   within<T>(step: Promise<T>): Promise<T> {
@@ -225,7 +236,11 @@ function shakeHands(
       ...(session === undefined ? {} : { session }),
     });
     run.replace(tcp, socket);
-    if (onSession !== undefined) socket.on('session', onSession);
+    let sessions = 0;
+    socket.on('session', (ticket: Buffer) => {
+      if (++sessions > SESSIONS_MAX) socket.destroy(new ResponseFault('tls_failed', 'TOO_MANY_TICKETS'));
+      else onSession?.(ticket);
+    });
     socket.once('secureConnect', () => resolve(socket));
     socket.once('error', ({ code }: NodeJS.ErrnoException) => reject(new ConnectError('tls_failed', explainTls(code))));
   });

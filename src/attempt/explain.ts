@@ -42,6 +42,7 @@ const TLS_REASONS: Record<string, string> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'the host demands a client certificate',
   ECONNRESET: 'the connection was closed during the handshake',
+  TOO_MANY_TICKETS: 'the host sends session tickets without end',
 };
 
 export function explainTls(code: string | undefined): string {
@@ -52,6 +53,11 @@ export function explainStatus(code: number): string {
   if (code >= 300 && code < 400) return `answered ${code}; redirects are not followed, so use the final URL`;
   if (code === 410) return 'answered 410: gone for good';
   return `answered ${code}; success is 2xx`;
+}
+
+/** Three digits: the rest of a budget is measured to the nanosecond. */
+export function inSeconds(ms: number): string {
+  return `${Number((ms / 1000).toPrecision(3))} s`;
 }
 
 /** A code for those who know it; only such characters as codes have, whatever it came from. */

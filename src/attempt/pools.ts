@@ -5,19 +5,19 @@
 // A name is not resolved again for a reused socket: that socket leads where it led when it was vetted.
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
-import { RESPONSE_HEADER_BYTES_MAX } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Abort } from './abort.ts';
 import type { Connect } from './connect.ts';
-import { skipContinue } from './skip-continue.ts';
-import type { ContinueSkipper } from './skip-continue.ts';
+import { createIntake } from './intake.ts';
+import type { Intake } from './intake.ts';
+import { ReadingTime } from './reading-time.ts';
 import type { Target } from './target.ts';
 
 export type Connection = {
   readonly client: Client;
   readonly socket: Socket;
-  readonly continues: ContinueSkipper;
+  readonly intake: Intake;
   /** `environment origin` */
   readonly place: string;
   /** Has carried an attempt before this one: it may have been closed at the other end meanwhile. */
@@ -54,7 +54,9 @@ const IDLE_MARGIN_MS = 1_000;
 const CLIENT_OPTIONS = {
   pipelining: 1,
   allowH2: false,
-  maxHeaderSize: RESPONSE_HEADER_BYTES_MAX,
+  // Headers and trailers are bounded by the intake, which cuts at once; undici would go on through what it has been
+  // given, with an exception for each further header line.
+  maxHeaderSize: Number.MAX_SAFE_INTEGER,
   // One deadline covers the whole attempt; it is not undici's to keep.
   headersTimeout: 0,
   bodyTimeout: 0,
@@ -66,8 +68,15 @@ const CLIENT_OPTIONS = {
 /** The Client wanted a second socket: its first one closed before the request was written to it. */
 export class ConnectionGoneError extends Error {}
 
-export function createPools({ connect, clock }: { connect: Connect; clock: Pick<Clock, 'afterTurn'> }): Pools {
+export function createPools({
+  connect,
+  clock,
+}: {
+  connect: Connect;
+  clock: Pick<Clock, 'afterTurn' | 'monotonic'>;
+}): Pools {
   const idle = createIdleConnections();
+  const readingTime = new ReadingTime(clock);
   // Resuming spares the receiver and us the asymmetric half of a handshake after every idle close.
   const sessions = new Map<string, Buffer>();
   let isClosed = false;
@@ -95,8 +104,8 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pick<
       const place = placeOf(environment, target);
       const onSession = (session: Buffer): void => rememberSession(place, session);
       const socket = await connect({ ...options, target, session: sessions.get(place), onSession });
-      const continues = skipContinue(socket);
-      const connection = { client: clientOn(socket, target), socket, continues, place, isReused: false };
+      const intake = createIntake(socket, readingTime);
+      const connection = { client: clientOn(socket, target), socket, intake, place, isReused: false };
       socket.once('close', () => idle.remove(connection));
       return connection;
     },

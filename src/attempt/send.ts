@@ -4,13 +4,15 @@ import type { Dispatcher } from 'undici';
 import {
   RESPONSE_BODY_KEPT_BYTES_MAX,
   RESPONSE_BODY_READ_BYTES_MAX,
-  RESPONSE_HEADER_BYTES_MAX,
   SUCCESS_BODY_KEPT_BYTES_MAX,
 } from '../model/attempt.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Abort } from './abort.ts';
+import { KeptBody } from './kept-body.ts';
 import { ConnectionGoneError } from './pools.ts';
 import type { Connection } from './pools.ts';
+import { ResponseFault } from './response-fault.ts';
+import type { FaultEnd } from './response-fault.ts';
 
 /**
  * How an exchange ended. `stale`: the reused connection was gone before a byte of a response came.
@@ -19,15 +21,12 @@ import type { Connection } from './pools.ts';
  */
 export type ReplyEnd =
   | 'complete'
-  | 'body_limit'
+  | FaultEnd
   | 'timed_out'
   | 'cancelled'
   | 'closed'
   | 'stale'
-  | 'tls_failed'
-  | 'headers_too_long'
   | 'interim_unwanted'
-  | 'malformed'
   | 'refused';
 
 export type Reply = {
@@ -72,8 +71,7 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   #hasBegun = false;
   #interimCount = 0;
   #bodyBytes = 0;
-  #keptBytes = 0;
-  #kept: Uint8Array[] = [];
+  readonly #kept = new KeptBody();
 
   constructor({ clock, connection, timeoutMs, abort }: SendOptions, resolve: (reply: Reply) => void) {
     this.#resolve = resolve;
@@ -85,19 +83,18 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   start({ path, headers, payload, abort }: SendOptions): void {
     abort?.addEventListener('abort', this.#cancel);
     if (abort?.aborted === true) return this.#cancel();
-    this.#connection.continues.expectResponse();
+    this.#connection.intake.expectResponse();
     this.#connection.client.dispatch({ path, method: 'POST', headers, body: payload }, this);
   }
 
   readonly #cancel = (): void => this.#cut('cancelled');
 
   get body(): Uint8Array | null {
-    if (this.code === null) return null;
-    return this.#kept.length === 1 ? this.#kept[0]! : join(this.#kept, this.#keptBytes);
+    return this.code === null ? null : this.#kept.toBytes();
   }
 
   get isBodyTruncated(): boolean {
-    return this.code !== null && (this.end !== 'complete' || this.#bodyBytes > this.#keptBytes);
+    return this.code !== null && (this.end !== 'complete' || this.#bodyBytes > this.#kept.length);
   }
 
   onRequestStart(): void {}
@@ -112,25 +109,15 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
       if (statusCode === 101 || ++this.#interimCount > INTERIM_RESPONSES_MAX) this.#cut('interim_unwanted');
       return;
     }
-    const rawHeaders = controller.rawHeaders as Buffer[];
-    // undici's own limit leaves out what lies between names and values.
-    if (headerBytes(rawHeaders) > RESPONSE_HEADER_BYTES_MAX) return this.#cut('headers_too_long');
     this.code = statusCode;
-    this.rawHeaders = rawHeaders;
+    this.rawHeaders = controller.rawHeaders as Buffer[];
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
+    this.#connection.intake.countBody(chunk.length);
     this.#bodyBytes += chunk.length;
-    const isSuccess = this.code! < 300;
-    const room = (isSuccess ? SUCCESS_BODY_KEPT_BYTES_MAX : RESPONSE_BODY_KEPT_BYTES_MAX) - this.#keptBytes;
-    if (room > 0) {
-      // A copy in memory of its own: the chunk is a view of a read buffer of 64 KiB, and a Buffer would be one of
-      // Node's pool; either would be kept alive whole, and be copied whole when posted to the store's thread.
-      const kept = new Uint8Array(chunk.subarray(0, room));
-      this.#kept.push(kept);
-      this.#keptBytes += kept.length;
-    }
+    this.#kept.add(chunk, this.code! < 300 ? SUCCESS_BODY_KEPT_BYTES_MAX : RESPONSE_BODY_KEPT_BYTES_MAX);
     if (this.#bodyBytes > RESPONSE_BODY_READ_BYTES_MAX) this.#cut('body_limit');
   }
 
@@ -145,15 +132,15 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   }
 
   #endOf(error: Error & { code?: string; errno?: number }): ReplyEnd {
-    const { socket, isReused, continues } = this.#connection;
+    if (error instanceof ResponseFault) return error.end;
+    const { socket, isReused } = this.#connection;
     const code = error.code ?? '';
     if (code === 'UND_ERR_INVALID_ARG') return 'refused';
     if (code.startsWith('ERR_SSL_')) return 'tls_failed';
     // A system error (reset, broken pipe, …), the other side's FIN, or a socket that closed before we wrote to it.
     const isClosed = error.errno !== undefined || socket.readableEnded || error instanceof ConnectionGoneError;
-    if (isClosed) return isReused && !this.#hasBegun && !continues.hasSkipped ? 'stale' : 'closed';
-    if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'headers_too_long';
-    // undici itself gave up on the socket: on 101 Switching Protocols, or on a 100 that was not skipped.
+    if (isClosed) return isReused && !this.#hasBegun ? 'stale' : 'closed';
+    // undici itself gave up on the socket: on 101 Switching Protocols.
     if (code === 'UND_ERR_SOCKET') return 'interim_unwanted';
     return 'malformed';
   }
@@ -169,24 +156,8 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
     this.#isOver = true;
     this.end = end;
     this.#timer.cancel();
+    this.#connection.intake.endResponse();
     this.#abort?.removeEventListener('abort', this.#cancel);
     this.#resolve(this);
   }
-}
-
-/** Of the header fields as they came: "name: value\r\n". */
-function headerBytes(raw: readonly Buffer[]): number {
-  let bytes = raw.length * 2;
-  for (const part of raw) bytes += part.length;
-  return bytes;
-}
-
-function join(parts: readonly Uint8Array[], bytes: number): Uint8Array {
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

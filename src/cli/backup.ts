@@ -3,24 +3,29 @@ import { UsageError } from '../config.ts';
 import { backupSqlite } from '../store/sqlite/backup.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command } from './command.ts';
+import { print, printJson } from './output.ts';
 
 export const backupCommand: Command = {
   name: 'backup',
   summary: 'Copy the embedded database to a file, also while the service runs',
-  usage: ['backup FILE [--data-dir ./data]'],
-  settings: ['DATA_DIR', 'DATABASE_URL'],
+  usage: ['backup FILE [--data-dir ./data] [--json]'],
+  settings: ['DATA_DIR'],
   flags: { json: JSON_FLAG },
-  wordsMax: 1,
-  run(line) {
+  words: ['FILE'],
+  whereMissing: "Name the service's with --data-dir",
+  async run(line) {
     const [target] = line.words;
     if (target === undefined) throw new UsageError('name the file to write: backup FILE');
     const { DATA_DIR, DATABASE_URL } = line.settings().settings;
+    // Set for all commands of a machine that has moved: the old directory would be backed up, day after day.
     if (DATABASE_URL !== null) {
-      throw new UsageError('this copies the embedded store; a PostgreSQL database (DATABASE_URL) is copied by pg_dump');
+      throw new UsageError(
+        'DATABASE_URL is set, and a PostgreSQL database is copied by pg_dump; unset it to copy a data directory',
+      );
     }
     backupSqlite({ dataDir: DATA_DIR, target });
-    if (line.has('json')) process.stdout.write(`${JSON.stringify({ data_dir: DATA_DIR, file: target })}\n`);
-    else process.stdout.write(`${target} holds the database. Keep a copy of the master key too, in another place.\n`);
-    return Promise.resolve(0);
+    if (line.has('json')) await printJson({ data_dir: DATA_DIR, file: target });
+    else await print(`${target} holds the database. Keep a copy of the master key too, in another place.`);
+    return 0;
   },
 };

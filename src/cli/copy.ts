@@ -7,20 +7,22 @@ import { copyStore } from '../store/copy.ts';
 import type { CopyReport, CopyStep } from '../store/copy.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
+import { print, printJson } from './output.ts';
 
 const PROGRESS_INTERVAL_MS = 1_000;
 
 export const copyCommand: Command = {
   name: 'copy',
   summary: 'Move a stopped embedded store to PostgreSQL; goes on where an earlier copy was cut off',
-  usage: ['copy --from ./data --to postgres://user:password@host:5432/database'],
+  usage: ['copy --from ./data --to postgres://user@host/database [--json]'],
   settings: ['MASTER_KEY'],
   flags: {
-    from: { type: 'string', meaning: 'data directory to copy; default: the setting DATA_DIR', value: 'DATA_DIR' },
-    to: { type: 'string', meaning: 'empty database to copy to; default: the setting DATABASE_URL', value: 'URL' },
+    from: { type: 'string', meaning: 'data directory to copy', value: 'FOLDER', default: 'the setting DATA_DIR' },
+    to: { type: 'string', meaning: 'empty database to copy to', value: 'URL', default: 'the setting DATABASE_URL' },
     json: JSON_FLAG,
   },
-  wordsMax: 0,
+  words: [],
+  whereMissing: "Name the service's data directory with --from",
   run: copy,
 };
 
@@ -39,8 +41,8 @@ async function copy(line: CommandLine): Promise<number> {
     random: systemRandom,
     onProgress: createProgress(),
   });
-  if (line.has('json')) process.stdout.write(`${JSON.stringify(present(report, dataDir))}\n`);
-  else process.stdout.write(describe(report, dataDir, masterKey !== null));
+  if (line.has('json')) await printJson(present(report, dataDir));
+  else await print(describe(report, dataDir, masterKey !== null));
   return 0;
 }
 
@@ -98,6 +100,5 @@ function describe({ tables }: CopyReport, dataDir: string, isKeyConfigured: bool
     'Then set POSTRIDER_DATABASE_URL and start: postrider serve',
     '',
     `Do not serve ${dataDir} again: both would send what is unfinished.`,
-    '',
   ].join('\n');
 }

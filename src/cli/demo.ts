@@ -21,7 +21,7 @@ export const demoCommand: Command = {
   usage: ['demo [--json]'],
   settings: [],
   flags: { json: { ...JSON_FLAG, meaning: 'print the summary only, as JSON' } },
-  wordsMax: 0,
+  words: [],
   async run(line) {
     const isJson = line.has('json');
     if (!isJson) process.stdout.write('Postrider demo: the real service and its receivers, in about ten seconds.\n');

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import type { Clock } from '../runtime/clock.ts';
-import { delay, keepProcessAlive } from '../runtime/clock.ts';
+import { delay } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
 
 /** `stop`: finish what is on the wire, then end. `end`: at once. */
@@ -42,13 +42,7 @@ export async function runProcessGroup<Started>(
   cluster.setupPrimary({ args: [...options.argv] });
   const group = new ProcessGroup(options);
   onOrder((order) => group.order(order));
-  // Between the death of the last process and the start of the next one nothing else would.
-  const letGo = keepProcessAlive();
-  try {
-    return await group.run();
-  } finally {
-    letGo();
-  }
+  return group.run();
 }
 
 class ProcessGroup<Started> {

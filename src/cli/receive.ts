@@ -6,28 +6,41 @@ import { formatTime } from '../model/time.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
+import { tell } from './output.ts';
 import { startReceiver } from './receiver.ts';
 import type { Arrival, Receiver } from './receiver.ts';
 import { createVerifier } from './signature.ts';
 import type { Verdict, Verify } from './signature.ts';
+import { breakAnywhere, COLUMNS, printable } from './terminal.ts';
 
 const PORT_DEFAULT = 8384;
-const COLUMNS = 80;
 const INDENT = '  ';
 const BODY_LINES_MAX = 4;
 
 export const receiveCommand: Command = {
   name: 'receive',
   summary: 'Receive deliveries on this machine: print each and check its signature',
-  usage: ['receive [--port 8384] [--secret whsec_…[,whsec_…]] [--status 500] [--json]'],
+  usage: ['receive [--port 8384] [--secret whsec_…] [--status 500]'],
   settings: [],
   flags: {
-    port: { type: 'string', meaning: `port of 127.0.0.1; default ${PORT_DEFAULT}, 0 picks a free one`, value: 'PORT' },
+    port: {
+      type: 'string',
+      meaning: 'port of 127.0.0.1; 0 picks a free one',
+      value: 'N',
+      unit: '0-65535',
+      default: String(PORT_DEFAULT),
+    },
     secret: { type: 'string', meaning: 'signing secrets, comma-separated: one that holds is enough', value: 'SECRETS' },
-    status: { type: 'string', meaning: 'answer this instead of 200, to see retries', value: 'CODE' },
+    status: {
+      type: 'string',
+      meaning: 'what to answer; 500, say, to see retries',
+      value: 'N',
+      unit: '200-599',
+      default: '200',
+    },
     json: { ...JSON_FLAG, meaning: 'print one JSON object a line, with all headers and the whole body' },
   },
-  wordsMax: 0,
+  words: [],
   run: receive,
 };
 
@@ -45,7 +58,7 @@ async function receive(line: CommandLine): Promise<number> {
   try {
     receiver = await startReceiver({ port: options.port, clock: systemClock, onArrival: take });
   } catch (error) {
-    process.stderr.write(`postrider: ${explainListening(error, options.port)}\n`);
+    tell(`postrider: ${explainListening(error, options.port)}`);
     return 1;
   }
   process.stdout.write(options.isJson ? jsonLine({ event: 'listening', url: receiver.url }) : greet(receiver, options));
@@ -140,35 +153,11 @@ function openEnvelope(body: Buffer): { type: string; data: string } {
   return { type: printable(envelope[1]!), data: printable(text.slice(envelope[0].length, -1)) };
 }
 
-/** On one line and harmless: what strangers send must not move the cursor or reorder what a terminal shows. */
-function printable(text: string): string {
-  return text
-    .replaceAll(/[\n\r]\s*/g, ' ')
-    .replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`);
-}
-
-/** Breaks between characters as people see them; what is beyond the last line is counted. */
-function wrap(text: string, { columns, linesMax }: { columns: number; linesMax: number }): string[] {
-  const lines = [''];
-  let width = 0;
-  let taken = 0;
-  for (const { segment, index } of new Intl.Segmenter().segment(text.slice(0, columns * (linesMax + 1)))) {
-    const segmentWidth = WIDE.test(segment) ? 2 : 1;
-    if (width + segmentWidth > columns) {
-      if (lines.length === linesMax) break;
-      lines.push('');
-      width = 0;
-    }
-    lines[lines.length - 1] += segment;
-    width += segmentWidth;
-    taken = index + segment.length;
-  }
+/** What is beyond the last line is counted. */
+function wrap(text: string, bounds: { columns: number; linesMax: number }): string[] {
+  const { lines, taken } = breakAnywhere(text, bounds);
   return taken < text.length ? [...lines, `… ${text.length - taken} characters more`] : lines;
 }
-
-/** Takes two columns of a terminal. Near enough: nothing but the right edge depends on it. */
-const WIDE =
-  /\p{Emoji_Presentation}|\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]/u;
 
 /** Plain unless standard output is a terminal and NO_COLOR is not set. */
 function style(format: 'bold' | 'dim' | 'red' | 'green', text: string): string {

@@ -8,15 +8,15 @@ import { SETTINGS, UsageError, VERSION } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import type { Mode } from '../model/api-key.ts';
 import { DEFAULT_SCOPES } from '../model/api-key.ts';
-import { keepProcessAlive, systemClock } from '../runtime/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { createLog } from '../runtime/log.ts';
 import type { ProcessLog } from '../runtime/log.ts';
-import { openStore, readMasterKey } from '../store/open.ts';
+import { openStore, placeOf, readMasterKey } from '../store/open.ts';
 import { StoreError } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
-import { mintKey } from './keys.ts';
+import { mintKey } from './keys/mint-key.ts';
 import { groupMembership, runProcessGroup } from './process-group.ts';
 import type { Order } from './process-group.ts';
 import { welcome } from './welcome.ts';
@@ -25,10 +25,10 @@ import { storeOptions } from './with-store.ts';
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'Run the service',
-  usage: ['serve [--port 8383] [--data-dir ./data] …'],
+  usage: ['serve [--port 8383] [--data-dir ./data] [flags]'],
   settings: Object.keys(SETTINGS) as SettingName[],
   flags: { json: { ...JSON_FLAG, meaning: 'print the address and new keys as one line of JSON' } },
-  wordsMax: 0,
+  words: [],
   run: serve,
 };
 
@@ -90,22 +90,18 @@ async function findFreePort(settings: Settings): Promise<number> {
   }
 }
 
-async function serveToTheEnd(settings: Settings, surroundings: Surroundings): Promise<number> {
-  // Between two tries to reach a database that is away nothing else would.
-  const letGo = keepProcessAlive();
-  try {
-    return await serveHere(settings, surroundings);
-  } finally {
-    letGo();
-  }
-}
-
-async function serveHere(settings: Settings, { onStopOrder, tellStarted }: Surroundings): Promise<number> {
+async function serveToTheEnd(settings: Settings, { onStopOrder, tellStarted }: Surroundings): Promise<number> {
   const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: settings.PROCESSES > 1 });
   const { log } = processLog;
   endOnFault(processLog);
   const options = storeOptions(settings);
-  const store = await openStore({ ...options, onFatal: (error) => void endWith(processLog, error) });
+  // Told when it serves: whoever started it reads the address first.
+  const warnings: string[] = [];
+  const store = await openStore({
+    ...options,
+    onWarning: (warning) => void warnings.push(warning),
+    onFatal: (error) => void endWith(processLog, error),
+  });
   // From before the first attempt goes out: a signal that comes while it starts is a stop like any other.
   const stopped = nextStopOrder(onStopOrder);
   let app: App;
@@ -122,7 +118,8 @@ async function serveHere(settings: Settings, { onStopOrder, tellStarted }: Surro
     await store.close();
     throw explainListening(error, settings);
   }
-  log.info({ url: app.baseUrl, version: VERSION, data_dir: settings.DATA_DIR }, 'listening');
+  log.info({ url: app.baseUrl, version: VERSION, ...(await placeOf(options)) }, 'listening');
+  for (const warning of warnings) log.warn(warning);
   await stopped;
   log.info('stopping: what is on the wire may finish');
   await app.stop();

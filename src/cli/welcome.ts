@@ -29,14 +29,17 @@ function firstSteps(baseUrl: string, key: string, testSubnets: readonly string[]
   return [
     'To see a first event delivered, paste this into a second terminal:',
     '',
-    `${programName()} receive & sleep 2`,
+    `ready() { until curl -s http://127.0.0.1:${RECEIVER_PORT}/; do sleep 1; done; }`,
+    `${programName()} receive & ready`,
     `URL=${baseUrl}/v1 KEY=${key}`,
     `post() { curl -sS "$URL/$1" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d "$2"; echo; }`,
-    `id_of() { sed -n 's/.*"'"$1"'":"\\([^"]*\\)".*/\\1/p'; }`,
-    `DESTINATION=$(post destinations '{"url":"http://127.0.0.1:${RECEIVER_PORT}/"}' | id_of id)`,
+    `get() { curl -sS "$URL/$1" -H "Authorization: Bearer $KEY"; echo; }`,
+    `value_of() { sed -n 's/.*"'"$1"'":"\\([^"]*\\)".*/\\1/p'; }`,
+    `MADE=$(post destinations '{"url":"http://127.0.0.1:${RECEIVER_PORT}/"}')`,
+    `DESTINATION=$(echo "$MADE" | value_of id) SECRET=$(echo "$MADE" | value_of signing_secret)`,
     `post subscriptions '{"destination_id":"'$DESTINATION'","event_type":"order.*"}'`,
-    `EVENT=$(post events '{"type":"order.paid","body":{"order":1,"total":"9.90"}}' | id_of event_id)`,
-    `curl -sS "$URL/events/$EVENT" -H "Authorization: Bearer $KEY"; echo`,
+    `EVENT=$(post events '{"type":"order.paid","body":{"order":1,"total":"9.90"}}' | value_of event_id)`,
+    `get events/$EVENT`,
   ];
 }
 

@@ -4,7 +4,7 @@ import { SHARD_COUNT } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
-import type { Loop, StepResult } from '../runtime/loop.ts';
+import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
 import type { ClusterStore, ClusterView, NewNode, RenewedLease } from '../store/store.ts';
 import { offsetOf } from './clock-offset.ts';
 import type { Lease, Moment } from './lease.ts';
@@ -43,7 +43,7 @@ export type MembershipOptions = {
   onLost: () => void;
   onRemoved: (nodes: NodeId[]) => void;
   onTaken: (count: number) => void;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 export class Membership {

@@ -6,6 +6,7 @@ import { isForced } from '../model/delivery.ts';
 import type { DestinationId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { BackgroundStep } from '../runtime/loop.ts';
 import { StoreError } from '../store/store.ts';
 import type { ClusterStore, ClusterView } from '../store/store.ts';
 import { createAnnouncer } from './announcer.ts';
@@ -31,7 +32,7 @@ export type ClusterEvents = {
   onNodesRemoved: (nodes: readonly string[]) => void;
   onShardsTaken: (count: number) => void;
   onShardsReleased: (count: number) => void;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 export type SharedStoreOptions = {
@@ -215,7 +216,7 @@ class SharedStoreNode implements Cluster {
     for (const environment of work.environments()) await work.catchUp(environment);
   }
 
-  #errorsOf(where: string): (error: unknown) => void {
+  #errorsOf(where: BackgroundStep): (error: unknown) => void {
     return (error) => this.#options.events.onError(error, where);
   }
 }

@@ -5,6 +5,7 @@ import { FORCED_DUE_AT, isForced } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
 import type { Refill } from '../store/store.ts';
 import { NEVER } from './instant.ts';
+import type { Instant } from './instant.ts';
 
 /** Nodes' clocks differ a little, and what another node accepts is seen only when it is committed. */
 const REFILL_MARGIN_MS = 60_000;
@@ -13,6 +14,9 @@ const FORCED_WAITING_MAX = 100;
 
 /** What a destination would take now: `room` deliveries in memory at most; `onlyForced` while it is paused or held. */
 export type Appetite = { room: number; now: number; onlyForced: boolean };
+
+/** What a refill found. */
+export type Refilled = Pick<Refill, 'deliveries' | 'nextDueAt'>;
 
 export class Backlog {
   /** Sorted by (dueAt, id): forced ones first. */
@@ -25,6 +29,7 @@ export class Backlog {
   #refilling: { dueAt: number; settled: Set<DeliveryId> } | null = null;
   /** Forced while their last attempt was under way: if that is not sent, the store has them as forced. */
   readonly #forcedWhileHeld = new Set<DeliveryId>();
+  #refilledAt = Number.NEGATIVE_INFINITY;
   #onDrained: (() => void) | null = null;
 
   // ── What is there ──
@@ -43,6 +48,11 @@ export class Backlog {
 
   heldIds(): DeliveryId[] {
     return [...this.#held];
+  }
+
+  /** Monotonic ms at which the last refill ended. */
+  get refilledAt(): number {
+    return this.#refilledAt;
   }
 
   isEmpty(): boolean {
@@ -117,9 +127,10 @@ export class Backlog {
   }
 
   /** `refill`: null where the read failed; look again. */
-  endRefill(refill: Pick<Refill, 'deliveries' | 'nextDueAt'> | null, { onlyForced }: { onlyForced: boolean }): void {
+  endRefill(refill: Refilled | null, { at, onlyForced }: { at: Instant; onlyForced: boolean }): void {
     const { dueAt: dueSince, settled } = this.#refilling!;
     this.#refilling = null;
+    this.#refilledAt = at.monotonic;
     if (refill !== null) this.#storeDueAt = refill.nextDueAt ?? NEVER;
     this.noteStored(dueSince);
     for (const delivery of refill?.deliveries ?? []) {

@@ -11,9 +11,8 @@ import type { DestinationHealth, DestinationWithKeys } from '../model/destinatio
 import type { DestinationId } from '../model/id.ts';
 import { resolveSchedule } from '../model/retry-policy.ts';
 import type { Schedule } from '../model/retry-policy.ts';
-import type { Refill } from '../store/store.ts';
 import { Backlog } from './backlog.ts';
-import type { Appetite } from './backlog.ts';
+import type { Appetite, Refilled } from './backlog.ts';
 import { Health } from './health.ts';
 import { InFlight } from './in-flight.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
@@ -92,9 +91,10 @@ export class DestinationQueue {
     return { room, now, onlyForced: this.#isPaused() || this.health.heldUntil > now };
   }
 
-  endRefill(refill: Pick<Refill, 'deliveries' | 'nextDueAt'> | null): void {
-    if (this.isOver) this.backlog.endRefill({ deliveries: [], nextDueAt: null }, { onlyForced: true });
-    else this.backlog.endRefill(refill, { onlyForced: this.#isPaused() });
+  /** `refill`: null where the read failed. */
+  endRefill(refill: Refilled | null, at: Instant): void {
+    const found = this.isOver ? { deliveries: [], nextDueAt: null } : refill;
+    this.backlog.endRefill(found, { at, onlyForced: this.#isPaused() });
   }
 
   // ── What goes out ──

@@ -13,7 +13,7 @@ import type { DestinationId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
-import type { Loop } from '../runtime/loop.ts';
+import type { BackgroundStep, Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
@@ -33,10 +33,12 @@ export type DispatcherOptions = {
   destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
   /** Attempts on the wire at once, over all destinations. */
   slots: number;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 const STARTS_PER_TURN = 64;
+/** 6 ms where every one needs a queue of its own made, else 1. */
+const OFFERS_PER_TURN = 500;
 const SWEEP_INTERVAL_MS = 30_000;
 
 export class Dispatcher {
@@ -112,18 +114,17 @@ export class Dispatcher {
 
   // ── What there is to send ──
 
-  /** Deliveries whose transaction has just been committed. */
+  /** Deliveries whose transaction has just been committed. Of thousands some a turn: each may need a queue made. */
   offer(deliveries: readonly OpenDelivery[], event: Event, body: Uint8Array): void {
-    const at = this.#queues.instant();
-    let takenCount = 0;
-    for (const delivery of deliveries) {
-      const queue = this.#queues.open(delivery.destinationId, at);
-      if (queue === null) continue;
-      if (queue.offer(delivery, this.#queues.room(), at)) takenCount++;
-      this.#queues.update(queue, at);
-    }
-    if (takenCount > 0) this.#options.payloads.put(event, body, takenCount);
-    this.#pump();
+    const storedAt = this.#queues.instant().monotonic;
+    const offerFrom = (first: number): void => {
+      const end = first + OFFERS_PER_TURN;
+      const takenCount = this.#queues.offer(deliveries.slice(first, end), storedAt);
+      if (takenCount > 0) this.#options.payloads.put(event, body, takenCount);
+      this.#pump();
+      if (end < deliveries.length) this.#options.clock.afterTurn(() => offerFrom(end));
+    };
+    offerFrom(0);
   }
 
   /** A delivery that somebody wants sent again, after the commit: a forced attempt, or a DLQ replay. */

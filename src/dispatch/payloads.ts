@@ -23,9 +23,12 @@ export class Payloads {
     this.#budgetBytes = budgetBytes;
   }
 
-  /** `uses`: how many deliveries are about to get it; when that many are `done` it is kept no longer. */
+  /** `uses`: how many more deliveries are about to get it; when that many are `done` it is kept no longer. */
   put(event: Omit<EventPayload, 'body'>, body: Uint8Array, uses: number): void {
-    this.#keep(event.id, { payload: buildPayload(event, body), uses, wasRead: false });
+    const cached = this.#cache.get(event.id);
+    if (cached === undefined) this.#keep(event.id, { payload: buildPayload(event, body), uses, wasRead: false });
+    // What was read counts its uses as they come.
+    else if (!cached.wasRead) cached.uses += uses;
   }
 
   /** At once if it is in memory; null: its body has been erased. What had to be read is kept until it is `done`. */

@@ -12,6 +12,7 @@ import { boundRetryAfter } from '../model/retry-policy.ts';
 import { isGone } from '../model/transitions.ts';
 import type { Decision } from '../model/transitions.ts';
 import type { Recorder } from '../record/recorder.ts';
+import type { ClockTrust } from '../runtime/clock-trust.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
@@ -32,6 +33,8 @@ export type PipelineOptions = {
   payloads: Pick<Payloads, 'get'>;
   ownership: Pick<Ownership, 'isAlive' | 'mayStart'>;
   clock: Clock;
+  /** While the clock is in doubt no destination has failed for too long by it. */
+  clockTrust: Pick<ClockTrust, 'isSettled'>;
   modeOf: (environment: number) => Mode;
   bodyRetentionMs: number;
   /** 0: destinations are never paused for failing. */
@@ -138,7 +141,8 @@ export class AttemptPipeline {
     const isTooMany = result.responseCode === HTTP_TOO_MANY_REQUESTS;
     const heldUntil = isTooMany ? boundRetryAfter(result.retryAfterAt, endedAt) : 0;
     const health = queue.health.note(result, { endedAt, heldUntil });
-    return { health, isFailing: queue.health.isFailingFor(this.#options.failingAfterMs, endedAt) };
+    const { clockTrust, failingAfterMs } = this.#options;
+    return { health, isFailing: queue.health.isFailingFor(failingAfterMs, endedAt) && clockTrust.isSettled() };
   }
 }
 

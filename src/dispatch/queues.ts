@@ -1,9 +1,11 @@
 // All destinations' queues that are in memory, each in its place: among those that may start an attempt now, in the
 // heap of those that wait for a time, on the list of those that want more from the store, or gone.
+import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
 import { idShard } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { BackgroundStep } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import { DestinationQueue } from './destination-queue.ts';
 import { NEVER } from './instant.ts';
@@ -28,7 +30,7 @@ export type QueuesOptions = {
   destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
   /** Time has come for these, or a refill has ended: look at them again. */
   onDue: (queues: DestinationQueue[]) => void;
-  onError: (error: unknown, where: string) => void;
+  onError: (error: unknown, where: BackgroundStep) => void;
 };
 
 export class Queues {
@@ -90,6 +92,21 @@ export class Queues {
     const queue = new DestinationQueue(destination, health, at, ownedSince);
     this.#byId.set(id, queue);
     return queue;
+  }
+
+  /** Deliveries that were stored at `storedAt` (monotonic ms). Returns how many of them wait in memory. */
+  offer(deliveries: readonly OpenDelivery[], storedAt: number): number {
+    const at = this.instant();
+    let takenCount = 0;
+    for (const delivery of deliveries) {
+      const queue = this.open(delivery.destinationId, at);
+      if (queue === null) continue;
+      // A refill since may have brought the delivery, and it may have been sent: what the store has of it counts.
+      if (queue.backlog.refilledAt > storedAt) queue.backlog.noteStored(delivery.dueAt);
+      else if (queue.offer(delivery, this.room(), at)) takenCount++;
+      this.update(queue, at);
+    }
+    return takenCount;
   }
 
   /** Puts a queue where it belongs now. To be called after whatever may have changed that. */

@@ -1,8 +1,9 @@
 // What time does to the data: bodies are erased, rows removed, the deliveries of deleted destinations ended.
 // All in small steps with pauses between, so that accepts and results hardly notice.
 import type { Clock } from '../runtime/clock.ts';
+import type { ClockTrust } from '../runtime/clock-trust.ts';
 import { createLoop } from '../runtime/loop.ts';
-import type { Loop, StepResult } from '../runtime/loop.ts';
+import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
 import type { MaintenanceStore, StepReport } from '../store/store.ts';
 
 /** A step's share of the store thread; an accept that comes during one waits this long at most. */
@@ -16,11 +17,13 @@ const INTERVAL_MIN_MS = 250;
 export type RetentionOptions = {
   store: Pick<MaintenanceStore, 'eraseBodies' | 'pruneRows' | 'endDeletedDeliveries'>;
   clock: Clock;
+  /** While the clock is in doubt nothing is erased: it would all be gone when the clock is set right. */
+  clockTrust: ClockTrust;
   bodyRetentionMs: number;
   rowRetentionMs: number;
   onErased: (count: number) => void;
   onPruned: (count: number) => void;
-  onError: (error: unknown, loopName: string) => void;
+  onError: (error: unknown, loopName: BackgroundStep) => void;
   /**
    * Of several nodes one erases and prunes: more would be safe, but only read the same rows and wait for each other's
    * locks. The deliveries of a deleted destination are ended by whichever node was asked to delete it, at once.
@@ -29,19 +32,20 @@ export type RetentionOptions = {
 };
 
 export function createRetentionLoops(options: RetentionOptions): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { store, bodyRetentionMs, rowRetentionMs, isOldDataOurs = () => true } = options;
+  const { store, clockTrust, bodyRetentionMs, rowRetentionMs, isOldDataOurs = () => true } = options;
+  const mayErase = (): boolean => clockTrust.isSettled() && isOldDataOurs();
   const budgetMs = STEP_BUDGET_MS;
   const eraseBodies = stepLoop(options, {
     name: 'erase-bodies',
     intervalMs: intervalOf(bodyRetentionMs),
-    mayRun: isOldDataOurs,
+    mayRun: mayErase,
     work: (now) => store.eraseBodies({ cutoff: now - bodyRetentionMs, now, budgetMs }),
     onChanged: options.onErased,
   });
   const pruneRows = stepLoop(options, {
     name: 'prune-rows',
     intervalMs: intervalOf(rowRetentionMs),
-    mayRun: isOldDataOurs,
+    mayRun: mayErase,
     work: (now) => store.pruneRows({ cutoff: now - rowRetentionMs, now, budgetMs }),
     onChanged: options.onPruned,
   });
@@ -56,7 +60,7 @@ export function createRetentionLoops(options: RetentionOptions): { loops: Loop[]
 }
 
 type Steps = {
-  name: string;
+  name: BackgroundStep;
   intervalMs: number;
   mayRun: () => boolean;
   work: (now: number) => Promise<StepReport>;
@@ -71,8 +75,10 @@ function stepLoop({ clock, onError }: RetentionOptions, { name, intervalMs, mayR
     betweenStepsMs: BETWEEN_STEPS_MS,
     onError,
     step: async (): Promise<StepResult> => {
+      // Before the question whether it is right: what the clock becomes after that answer does not count.
+      const now = clock.now();
       if (!mayRun()) return 'idle';
-      const { changed, more } = await work(clock.now());
+      const { changed, more } = await work(now);
       if (changed > 0) onChanged(changed);
       return more ? 'more' : 'idle';
     },

@@ -3,7 +3,7 @@
 import type { SubscriptionId } from '../model/id.ts';
 import { filterAccepts } from './filter-evaluate.ts';
 import type { Matcher, MatchEntry } from './matcher.ts';
-import { once, sortById } from './matcher.ts';
+import { EVERYTHING, once, sortById } from './matcher.ts';
 import { PatternIndex } from './pattern-index.ts';
 import { listPatternsFor } from './patterns.ts';
 
@@ -35,10 +35,11 @@ export class IndexedMatcher implements Matcher {
     return entry;
   }
 
-  match(type: string, readBody: () => unknown): MatchEntry[] {
+  match(type: string, readBody: () => unknown, { max, destinationIds } = EVERYTHING): MatchEntry[] {
     const body = once(readBody);
     const wanted: MatchEntry[] = [];
     const tryEntry = (entry: MatchEntry): void => {
+      if (wanted.length > max || destinationIds?.has(entry.destinationId) === false) return;
       if (entry.filter === null || filterAccepts(entry.filter, body())) wanted.push(entry);
     };
     for (const pattern of listPatternsFor(type)) this.#patterns.get(pattern)?.forEachCandidate(body, tryEntry);

@@ -2,7 +2,7 @@
 import type { SubscriptionId } from '../model/id.ts';
 import { filterAccepts } from './filter-evaluate.ts';
 import type { Matcher, MatchEntry } from './matcher.ts';
-import { once, sortById } from './matcher.ts';
+import { EVERYTHING, once, sortById } from './matcher.ts';
 import { patternMatches } from './patterns.ts';
 
 export class LinearMatcher implements Matcher {
@@ -22,11 +22,14 @@ export class LinearMatcher implements Matcher {
     return entry;
   }
 
-  match(type: string, readBody: () => unknown): MatchEntry[] {
+  match(type: string, readBody: () => unknown, { max, destinationIds } = EVERYTHING): MatchEntry[] {
     const body = once(readBody);
     const wanted = [...this.#entries.values()].filter(
-      ({ pattern, filter }) => patternMatches(pattern, type) && (filter === null || filterAccepts(filter, body())),
+      ({ pattern, filter, destinationId }) =>
+        destinationIds?.has(destinationId) !== false &&
+        patternMatches(pattern, type) &&
+        (filter === null || filterAccepts(filter, body())),
     );
-    return sortById(wanted);
+    return sortById(wanted.slice(0, max + 1));
   }
 }

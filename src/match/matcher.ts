@@ -24,8 +24,17 @@ export interface Matcher {
    * The subscriptions that an event goes to, by id ascending. `readBody` gives the body as parseBody reads it, and is
    * called at most once, and only if some filter needs it.
    */
-  match(type: string, readBody: () => unknown): MatchEntry[];
+  match(type: string, readBody: () => unknown, scope?: MatchScope): MatchEntry[];
 }
+
+export type MatchScope = {
+  /** Where there are more than this, one more is found: nobody wants them all, and memory must hold what is found. */
+  max: number;
+  /** Only subscriptions of these destinations; absent: of all. */
+  destinationIds?: ReadonlySet<string> | undefined;
+};
+
+export const EVERYTHING: MatchScope = { max: Number.POSITIVE_INFINITY };
 
 /** A function that calls another once, when its result is first wanted. */
 export function once<T>(make: () => T): () => T {

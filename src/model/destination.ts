@@ -5,6 +5,7 @@ import type { RetryPolicy } from './retry-policy.ts';
 export type DestinationStatus = 'active' | 'paused';
 export const PAUSED_REASONS = ['manual', 'failing', 'gone'] as const;
 export type PausedReason = (typeof PAUSED_REASONS)[number];
+export const AUTOMATIC_PAUSE_REASONS = ['failing', 'gone'] as const satisfies PausedReason[];
 
 export const URL_LENGTH_MAX = 2_048;
 export const NAME_LENGTH_MAX = 256;

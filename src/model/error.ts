@@ -123,6 +123,11 @@ export const ERRORS = {
     meaning: 'The destination or the environment has as many subscriptions as it may have.',
     remedy: 'Delete subscriptions that are not used, or use a wildcard.',
   },
+  over_fanout_limit: {
+    status: 422,
+    meaning: 'The event, or its replay, would make more deliveries than one may. Nothing was stored.',
+    remedy: 'Narrow the subscriptions that match; for a replay name `destination_ids`; or raise MAX_FANOUT.',
+  },
   rate_limited: {
     status: 429,
     meaning: 'Too many of these requests at once or in a short time.',

@@ -3,8 +3,12 @@
 export const EVENT_TYPE_LENGTH_MAX = 256;
 
 const SEGMENT = '[A-Za-z0-9_-]{1,64}';
-const EVENT_TYPE = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT}){1,9}$`);
-const PREFIX = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT}){0,8}$`);
+const PREFIX_FORM = `${SEGMENT}(?:\\.${SEGMENT}){0,8}`;
+/** As regular expressions, for the API document. */
+export const EVENT_TYPE_FORM = `^${SEGMENT}(?:\\.${SEGMENT}){1,9}$`;
+export const EVENT_TYPE_PATTERN_FORM = `^(?:${SEGMENT}(?:\\.${SEGMENT}){1,9}|${PREFIX_FORM}\\.\\*{1,2}|\\*\\*)$`;
+const EVENT_TYPE = new RegExp(EVENT_TYPE_FORM);
+const PREFIX = new RegExp(`^${PREFIX_FORM}$`);
 
 const SEGMENT_RULE = 'a segment is 1-64 characters of A-Z, a-z, 0-9, _ and -, and segments are joined by "."';
 

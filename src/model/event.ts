@@ -6,6 +6,8 @@ export const BODY_BYTES_MAX = 262_144;
 export const ENVELOPE_BYTES_MAX = 16_384;
 export const BATCH_EVENTS_MAX = 1_000;
 export const BATCH_BYTES_MAX = 5 * 1024 * 1024;
+/** That the events of a batch may make together. */
+export const BATCH_DELIVERIES_MAX = 100_000;
 export const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 
 export type Event = {
@@ -24,3 +26,7 @@ export type ScheduledDelivery = {
   subscriptionId: SubscriptionId;
   status: 'pending' | 'retrying' | 'succeeded' | 'dead';
 };
+
+/** Why an event was answered with 503. */
+export const REFUSAL_REASONS = ['queue_full', 'store'] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];

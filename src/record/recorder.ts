@@ -39,6 +39,7 @@ export interface Recorder {
 
 const BATCH_RESULTS_MAX = 1_000;
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+const NO_LIMIT = Number.POSITIVE_INFINITY;
 const RETRY_DELAY_MS = 250;
 
 type Item = { toStore: ResultToRecord; health: DestinationHealth | null };
@@ -67,12 +68,9 @@ class BatchingRecorder implements Recorder {
       clock: options.clock,
       concurrency: options.store.lanes?.recording ?? 1,
       limits: {
-        itemsMax: BATCH_RESULTS_MAX,
-        unitsMax: BATCH_RESULTS_MAX,
-        bytesMax: BATCH_BYTES_MAX,
+        batch: { items: BATCH_RESULTS_MAX, units: BATCH_RESULTS_MAX, bytes: BATCH_BYTES_MAX },
         // Dispatch bounds how many results can be waiting: it starts nothing while they are not written.
-        waitingMax: Number.POSITIVE_INFINITY,
-        waitingBytesMax: Number.POSITIVE_INFINITY,
+        waiting: { items: NO_LIMIT, units: NO_LIMIT, bytes: NO_LIMIT },
       },
       unitsOf: () => 1,
       bytesOf: ({ toStore }) => toStore.attempt.responseBody?.length ?? 0,

@@ -34,6 +34,19 @@ export function delay(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => clock.setTimer(resolve, delayMs));
 }
 
+/**
+ * For long work in many steps: to be awaited between them. Once they have taken `budgetMs` in a row, everything else
+ * that waits gets its turn first.
+ */
+export function createBreaks(clock: Pick<Clock, 'monotonic' | 'afterTurn'>, budgetMs: number): () => Promise<void> {
+  let startedAt = clock.monotonic();
+  return async () => {
+    if (clock.monotonic() - startedAt < budgetMs) return;
+    await new Promise<void>((resolve) => clock.afterTurn(resolve));
+    startedAt = clock.monotonic();
+  };
+}
+
 /** For a process that would otherwise end while it waits for a timer. Returns how to let go again. */
 export function keepProcessAlive(): () => void {
   const interval = setInterval(() => {}, TIMER_DELAY_MAX_MS);

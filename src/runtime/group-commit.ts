@@ -1,17 +1,21 @@
 // Group commit: whatever arrives while one batch is being written makes the next one. No timer, so an idle
 // system answers at once and a busy one shares each fsync among hundreds. Where several batches can be written side by
 // side, the statements of one overlap the fsync of another.
+//
+// Items wait in queues, which share every batch: what one of them brings delays the first of another by one batch.
 import type { Clock } from './clock.ts';
 
+/** Items, and the sums of `unitsOf` and of `bytesOf` over them. */
+export type Load = { items: number; units: number; bytes: number };
+
 export type BatchLimits = {
-  /** Items in one batch. */
-  itemsMax: number;
-  /** Sums of `unitsOf` and of `bytesOf` over a batch; a heavier item goes alone. */
-  unitsMax: number;
-  bytesMax: number;
-  /** Items that may wait for a batch, and the sum of their bytes. */
-  waitingMax: number;
-  waitingBytesMax: number;
+  /** In one batch; a heavier item goes alone. */
+  batch: Load;
+  /**
+   * In one queue while all others are empty. A queue may hold as much as it leaves free, so that no one can fill what
+   * is there for all; together they hold less than twice this.
+   */
+  waiting: Load;
 };
 
 export interface GroupCommit<Item, Result> {
@@ -19,30 +23,45 @@ export interface GroupCommit<Item, Result> {
   submit(item: Item): Promise<Result> | null;
   /** Resolves when nothing waits and nothing is being written. */
   idle(): Promise<void>;
-  waiting(): number;
 }
 
 /** Of a full batch. */
 const PART_TO_WRITE_BESIDE = 0.2;
-
-type Entry<Item, Result> = {
-  item: Item;
-  units: number;
-  bytes: number;
-  resolve: (result: Result) => void;
-  reject: (error: unknown) => void;
-};
+const PART_TO_SHARE = 0.5;
 
 export type GroupCommitOptions<Item, Result> = {
   clock: Pick<Clock, 'afterTurn'>;
   limits: BatchLimits;
   unitsOf: (item: Item) => number;
   bytesOf: (item: Item) => number;
-  /** Batches written side by side. A further one starts only when it would be a good part of a full one. Default 1. */
+  /** In which queue an item waits. There are few, and each is kept for good. Default: all in one. */
+  queueOf?: (item: Item) => number;
+  /**
+   * Batches written side by side. A further one starts only when it would be a good part of a full one, or has
+   * something of a queue of which nothing is being written. Default 1.
+   */
   concurrency?: number;
   /** Writes a batch; one result per item, in order. A rejection is every item's rejection. */
   write: (items: Item[]) => Promise<Result[]>;
 };
+
+type Entry<Item, Result> = Load & {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+};
+
+type Queue<Item, Result> = {
+  entries: Entry<Item, Result>[];
+  load: Load;
+  /** Counts what is taken from all queues; 0: nothing was taken yet. Whose turn was longest ago comes first. */
+  servedAt: number;
+  /** Batches being written that have something of it. */
+  writing: number;
+};
+
+/** What a batch has of one queue so far: its first entries. */
+type Part<Item, Result> = { queue: Queue<Item, Result>; load: Load };
 
 export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> {
   return new Batches(options);
@@ -50,8 +69,9 @@ export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item
 
 class Batches<Item, Result> implements GroupCommit<Item, Result> {
   readonly #options: GroupCommitOptions<Item, Result>;
-  #queue: Entry<Item, Result>[] = [];
-  #waitingBytes = 0;
+  readonly #queues = new Map<number, Queue<Item, Result>>();
+  readonly #load: Load = noLoad();
+  #served = 0;
   #writing = 0;
   #isPlanned = false;
   #idleWaiters: (() => void)[] = [];
@@ -61,24 +81,33 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
   }
 
   submit(item: Item): Promise<Result> | null {
-    const { limits, unitsOf, bytesOf } = this.#options;
-    const bytes = bytesOf(item);
-    const isFull = this.#queue.length >= limits.waitingMax || this.#waitingBytes + bytes > limits.waitingBytesMax;
-    if (isFull) return null;
-    this.#waitingBytes += bytes;
+    const { unitsOf, bytesOf } = this.#options;
+    const load = { items: 1, units: unitsOf(item), bytes: bytesOf(item) };
+    const queue = this.#queueFor(item);
+    if (!this.#hasRoom(queue, load)) return null;
+    addLoad(queue.load, load);
+    addLoad(this.#load, load);
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, units: unitsOf(item), bytes, resolve, reject });
+      queue.entries.push({ item, ...load, resolve, reject });
       this.#planStart();
     });
   }
 
   idle(): Promise<void> {
-    const isIdle = this.#writing === 0 && this.#queue.length === 0;
+    const isIdle = this.#writing === 0 && this.#load.items === 0;
     return isIdle ? Promise.resolve() : new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  waiting(): number {
-    return this.#queue.length;
+  #queueFor(item: Item): Queue<Item, Result> {
+    const key = this.#options.queueOf?.(item) ?? 0;
+    const queue = this.#queues.get(key) ?? { entries: [], load: noLoad(), servedAt: 0, writing: 0 };
+    this.#queues.set(key, queue);
+    return queue;
+  }
+
+  #hasRoom(queue: Queue<Item, Result>, load: Load): boolean {
+    const { waiting } = this.#options.limits;
+    return MEASURES.every((of) => queue.load[of] + load[of] <= 2 * waiting[of] - this.#load[of] - load[of]);
   }
 
   /** After the current turn: requests that were read together are written together. */
@@ -94,8 +123,10 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
   /** Many small batches side by side would cost more than they gain: each has its price. */
   #mayStart(): boolean {
     const { limits, concurrency = 1 } = this.#options;
-    if (this.#queue.length === 0 || this.#writing === 0) return this.#queue.length > 0;
-    return this.#writing < concurrency && this.#queue.length >= limits.itemsMax * PART_TO_WRITE_BESIDE;
+    if (this.#load.items === 0 || this.#writing === 0) return this.#load.items > 0;
+    if (this.#writing >= concurrency) return false;
+    if (this.#load.items >= limits.batch.items * PART_TO_WRITE_BESIDE) return true;
+    return this.#queues.values().some(({ entries, writing }) => entries.length > 0 && writing === 0);
   }
 
   #start(): void {
@@ -103,20 +134,25 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
   }
 
   async #run(): Promise<void> {
+    const queues = [...this.#queues.values()].sort((a, b) => a.servedAt - b.servedAt);
+    const parts = composeBatch(queues, this.#options.limits.batch);
+    const batch = parts.flatMap((part) => this.#take(part));
     this.#writing++;
-    await this.#writeBatch(this.#takeBatch());
+    await this.#writeBatch(batch);
     this.#writing--;
+    for (const { queue } of parts) queue.writing--;
     this.#start();
     if (this.#writing > 0) return;
     for (const resolve of this.#idleWaiters) resolve();
     this.#idleWaiters = [];
   }
 
-  #takeBatch(): Entry<Item, Result>[] {
-    const batch = this.#queue;
-    this.#queue = batch.splice(batchLength(batch, this.#options.limits));
-    for (const { bytes } of batch) this.#waitingBytes -= bytes;
-    return batch;
+  #take({ queue, load }: Part<Item, Result>): Entry<Item, Result>[] {
+    queue.writing++;
+    subtractLoad(queue.load, load);
+    subtractLoad(this.#load, load);
+    queue.servedAt = ++this.#served;
+    return queue.entries.splice(0, load.items);
   }
 
   async #writeBatch(batch: Entry<Item, Result>[]): Promise<void> {
@@ -129,16 +165,52 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
   }
 }
 
-/** How many of the first in the queue fit together; at least one. */
-function batchLength(queue: readonly { units: number; bytes: number }[], limits: BatchLimits): number {
-  let [length, units, bytes] = [0, 0, 0];
-  while (length < queue.length && length < limits.itemsMax) {
-    const next = queue[length]!;
-    const fits = units + next.units <= limits.unitsMax && bytes + next.bytes <= limits.bytesMax;
-    if (!fits && length > 0) break;
-    units += next.units;
-    bytes += next.bytes;
-    length++;
+/**
+ * What goes together, at least one entry: always the next of the queue that has used up least of the batch's limits so
+ * far. A queue whose next entry does not fit waits for the following batch, in which its turn comes first.
+ */
+function composeBatch<Item, Result>(queues: readonly Queue<Item, Result>[], full: Load): Part<Item, Result>[] {
+  const total = noLoad();
+  const parts = queues.map((queue) => ({ queue, load: noLoad() }));
+  let open = parts;
+  while (open.length > 0) {
+    const next = open.reduce((least, part) => (shareOf(part.load, full) < shareOf(least.load, full) ? part : least));
+    const entry = next.queue.entries[next.load.items];
+    const isShared = total.items > next.load.items;
+    if (entry === undefined || !fits(total, entry, isShared ? shorten(full) : full)) {
+      open = open.filter((part) => part !== next);
+      continue;
+    }
+    addLoad(next.load, entry);
+    addLoad(total, entry);
   }
-  return length;
+  return parts.filter(({ load }) => load.items > 0);
+}
+
+function fits(total: Load, next: Load, max: Load): boolean {
+  return total.items === 0 || MEASURES.every((of) => total[of] + next[of] <= max[of]);
+}
+
+/** What queues share is short, so that nobody's transaction is long for what another put into it. */
+function shorten({ items, units, bytes }: Load): Load {
+  return { items, units: units * PART_TO_SHARE, bytes: bytes * PART_TO_SHARE };
+}
+
+/** Of whichever limit of a batch is used up most. */
+function shareOf(load: Load, full: Load): number {
+  return Math.max(load.items / full.items, load.units / full.units, load.bytes / full.bytes);
+}
+
+const MEASURES = ['items', 'units', 'bytes'] as const;
+
+function noLoad(): Load {
+  return { items: 0, units: 0, bytes: 0 };
+}
+
+function addLoad(to: Load, load: Load): void {
+  for (const of of MEASURES) to[of] += load[of];
+}
+
+function subtractLoad(from: Load, load: Load): void {
+  for (const of of MEASURES) from[of] -= load[of];
 }

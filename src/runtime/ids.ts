@@ -1,5 +1,6 @@
-// Makes ids: UUIDv7 with a counter, so ids of one process are strictly increasing even within one
-// millisecond and when the clock is set back.
+// Makes ids: UUIDv7 with a counter, so ids of one process are strictly increasing even within one millisecond and when
+// the clock goes back a little. When it is set back by more, after it was wrong, ids go back with it: their time is
+// when things were made, and would be wrong for as long as the clock had been ahead.
 import { formatId, layOutIdBytes } from '../model/id.ts';
 import type { IdOf, IdPrefix } from '../model/id.ts';
 import type { Clock } from './clock.ts';
@@ -12,24 +13,35 @@ export interface Ids {
 
 const RANDOM_POOL_BYTES = 8_192;
 const COUNTER_MAX = 4_095;
+/** A hundred thousand ids at once borrow 25 ms; the time service slews what is less than an eighth of a second. */
+const LEAD_MAX_MS = 100;
 
-export function createIds(clock: Clock, random: Random): Ids {
+/** `onSetBack`: ids were this much ahead of the clock, and follow it again. */
+export function createIds(clock: Clock, random: Random, onSetBack: (leadMs: number) => void = () => {}): Ids {
   let time = 0;
   let counter = 0;
   let pool = random.bytes(RANDOM_POOL_BYTES);
   let used = 0;
 
-  // More than 4,096 ids in a millisecond borrow from the next: order matters more than the exact time.
+  const beginAt = (now: number): void => {
+    time = now;
+    counter = 0;
+  };
+
+  // More than 4,096 ids in a millisecond borrow from the next: order matters more than the exact time. Ids that meet a
+  // time again which had ids before are told apart by their 54 random bits.
   const advance = (): void => {
     const now = clock.now();
-    if (now > time) {
-      time = now;
-      counter = 0;
+    const leadMs = time - now;
+    if (leadMs < 0) {
+      beginAt(now);
+    } else if (leadMs > LEAD_MAX_MS) {
+      onSetBack(leadMs);
+      beginAt(now);
     } else if (counter < COUNTER_MAX) {
       counter++;
     } else {
-      time++;
-      counter = 0;
+      beginAt(time + 1);
     }
   };
 

@@ -1,6 +1,28 @@
 // The one shape of every background loop: a step, repeated on the clock, never twice at a time.
 import type { Clock, Timer } from './clock.ts';
 
+/** All that goes on beside requests and may fail: each loop, and what happens once in a while. */
+export const BACKGROUND_STEPS = [
+  'follow',
+  'touch-keys',
+  'recount',
+  'sweep',
+  'refill',
+  'attempt',
+  'pause',
+  'erase-bodies',
+  'prune-rows',
+  'end-deleted',
+  'membership',
+  'shards',
+  'give',
+  'announce',
+  'leave',
+  'look-at-files',
+  'stop',
+] as const;
+export type BackgroundStep = (typeof BACKGROUND_STEPS)[number];
+
 export interface Loop {
   readonly name: string;
   start(): void;
@@ -14,15 +36,15 @@ export interface Loop {
 /** What a step says about the next one: at once (there is more to do) or after the interval. */
 export type StepResult = 'more' | 'idle';
 
-export function createLoop(options: {
-  name: string;
+export function createLoop<Name extends string>(options: {
+  name: Name;
   clock: Clock;
   intervalMs: number;
   /** The pause after a step that said 'more'. Default 0: other work on this thread runs in between. */
   betweenStepsMs?: number;
   step: () => Promise<StepResult>;
   /** A step's exception ends the step, not the loop. */
-  onError: (error: unknown, loopName: string) => void;
+  onError: (error: unknown, loopName: Name) => void;
 }): Loop {
   const { name, clock, intervalMs, betweenStepsMs = 0, step, onError } = options;
   let timer: Timer | null = null;

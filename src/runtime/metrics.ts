@@ -1,5 +1,12 @@
-// Prometheus metrics. Labels come from closed lists only: no ids, URLs, event types or names.
-import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+// Prometheus metrics. Labels come from closed lists only: no ids, URLs, event types or names. So each counter is there
+// from the start, at 0 for each value of its label: what appears at 1 is no increase to who computes rates.
+import { Counter, Histogram, Registry } from '@prometheus-io/client';
+import { OUTCOMES } from '../model/attempt.ts';
+import { END_STATUSES } from '../model/delivery.ts';
+import { AUTOMATIC_PAUSE_REASONS } from '../model/destination.ts';
+import { REFUSAL_REASONS } from '../model/event.ts';
+import { BACKGROUND_STEPS } from './loop.ts';
+import { addGauge, addProcessMetrics } from './process-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -13,31 +20,36 @@ export type Gauges = {
   eventLoopDelaySeconds: () => number;
 };
 
-export function createMetrics() {
+export function createMetrics(version: string) {
   const registers = [new Registry()];
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Counter<L>({ name: `postrider_${name}`, help, labelNames: [...labelNames], registers });
+  const counter = (name: string, help: string) => new Counter({ name: `postrider_${name}`, help, registers });
+  const tally = (name: string, help: string, labelNames: string[]) =>
+    new Tally({ name: `postrider_${name}`, help, labelNames, registers });
+  const tallyOf = (name: string, help: string, label: string, values: readonly string[]) => {
+    const created = tally(name, help, [label]);
+    for (const value of values) created.startAtZero({ [label]: value });
+    return created;
+  };
+  addProcessMetrics(registers, version);
 
   return {
     registry: registers[0]!,
     eventsAccepted: counter('events_accepted_total', 'Events stored, each once.'),
     deliveriesScheduled: counter('deliveries_scheduled_total', 'Deliveries made for accepted and replayed events.'),
-    acceptsRefused: counter('accepts_refused_total', 'Events answered with 503, by reason.', ['reason']),
-    attempts: new Tally({
-      name: 'attempts_total',
-      help: 'Attempts that were recorded, by outcome.',
-      label: 'outcome',
-      registers,
-    }),
-    deliveriesFinished: new Tally({
-      name: 'deliveries_finished_total',
-      help: 'Deliveries that ended, by status.',
-      label: 'status',
-      registers,
-    }),
-    destinationsPaused: counter('destinations_paused_total', 'Destinations paused automatically, by reason.', [
+    acceptsRefused: tallyOf('accepts_refused_total', 'Events answered with 503, by reason.', 'reason', REFUSAL_REASONS),
+    attempts: tallyOf('attempts_total', 'Attempts that were recorded, by outcome.', 'outcome', OUTCOMES),
+    deliveriesFinished: tallyOf(
+      'deliveries_finished_total',
+      'Deliveries that ended, by status.',
+      'status',
+      END_STATUSES,
+    ),
+    destinationsPaused: tallyOf(
+      'destinations_paused_total',
+      'Destinations paused automatically, by reason.',
       'reason',
-    ]),
+      AUTOMATIC_PAUSE_REASONS,
+    ),
     bodiesErased: counter('bodies_erased_total', 'Event bodies erased at the end of their retention.'),
     rowsPruned: counter('rows_pruned_total', 'Rows removed at the end of their retention.'),
     leaseRenewalsFailed: counter('lease_renewals_failed_total', 'Renewals of this node’s lease that failed.'),
@@ -45,7 +57,7 @@ export function createMetrics() {
     nodesRemoved: counter('nodes_removed_total', 'Nodes that this one removed because their lease had run out.'),
     shardsTaken: counter('shards_taken_total', 'Shards that this node has taken over.'),
     shardsReleased: counter('shards_released_total', 'Shards that this node has handed over.'),
-    loopFailures: counter('loop_failures_total', 'Steps of background loops that failed.', ['loop']),
+    loopFailures: tallyOf('loop_failures_total', 'Steps of background loops that failed.', 'loop', BACKGROUND_STEPS),
     attemptSeconds: new Histogram({
       name: 'postrider_attempt_duration_seconds',
       help: 'From the start of an attempt to its end.',
@@ -58,6 +70,11 @@ export function createMetrics() {
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300],
       registers,
     }),
+    httpRequests: tally('http_requests_total', 'Requests answered, by method, path template and status.', [
+      'method',
+      'route',
+      'status',
+    ]),
     /** Adds the gauges; once, when there is something to read from. */
     watch: (gauges: Gauges): void => addGauges(registers, gauges),
   };
@@ -65,14 +82,7 @@ export function createMetrics() {
 
 function addGauges(registers: Registry[], gauges: Gauges): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
-    new Gauge({
-      name: `postrider_${name}`,
-      help,
-      registers,
-      async collect() {
-        this.set(await read());
-      },
-    });
+    addGauge(registers, `postrider_${name}`, help, read);
   gauge('attempts_on_wire', 'Attempts on the wire now.', gauges.onWire);
   gauge('deliveries_waiting_in_memory', 'Deliveries due or nearly due that wait in memory.', gauges.waiting);
   gauge(
@@ -87,27 +97,32 @@ function addGauges(registers: Registry[], gauges: Gauges): void {
     'Longest delay of the event loop since the last scrape, or in the last 15 s and more.',
     gauges.eventLoopDelaySeconds,
   );
-  gauge('resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss());
 }
 
-/** For what is counted with every attempt: a plain map, handed over when somebody looks. */
+type Labels = Readonly<Record<string, string>>;
+
+/** A counter with labels, for what is counted with every request: a plain map, handed over when somebody looks. */
 class Tally {
-  readonly #pending = new Map<string, number>();
-  readonly #label: string;
+  readonly #pending = new Map<string, { labels: Labels; count: number }>();
   readonly #counter: Counter<string>;
 
-  constructor({ name, help, label, registers }: { name: string; help: string; label: string; registers: Registry[] }) {
-    const collect = (): void => this.#handOver();
-    this.#label = label;
-    this.#counter = new Counter<string>({ name: `postrider_${name}`, help, labelNames: [label], registers, collect });
+  constructor(options: { name: string; help: string; labelNames: string[]; registers: Registry[] }) {
+    this.#counter = new Counter({ ...options, collect: () => this.#handOver() });
   }
 
-  count(value: string): void {
-    this.#pending.set(value, (this.#pending.get(value) ?? 0) + 1);
+  count(labels: Labels): void {
+    const key = Object.values(labels).join('\n');
+    const pending = this.#pending.get(key);
+    if (pending === undefined) this.#pending.set(key, { labels, count: 1 });
+    else pending.count++;
+  }
+
+  startAtZero(labels: Labels): void {
+    this.#counter.inc(labels, 0);
   }
 
   #handOver(): void {
-    for (const [value, count] of this.#pending) this.#counter.inc({ [this.#label]: value }, count);
+    for (const { labels, count } of this.#pending.values()) this.#counter.inc(labels, count);
     this.#pending.clear();
   }
 }

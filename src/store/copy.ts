@@ -39,14 +39,15 @@ export type CopyReport = {
 export type TableReport = { rows: number; sha256Sum: string };
 
 /**
- * Throws StoreError: `in_use` while the source is served, `unwritable` if the target holds anything else, `corrupt` if
- * the two differ in the end.
+ * Throws StoreError: `missing` without a source, `in_use` while that is served, `unwritable` if the target holds
+ * anything else, `corrupt` if the two differ in the end.
  */
 export async function copyStore(options: CopyOptions): Promise<CopyReport> {
   const { dataDir, databaseUrl: url, masterKey: configured, clock, random, onProgress } = options;
-  const { assertIsThere, openSqliteCopySource } = await import('./sqlite/copy-source.ts');
+  const { openSqliteCopySource } = await import('./sqlite/copy-source.ts');
+  const { assertStoreIsThere } = await import('./sqlite/data-dir.ts');
   const { loadMasterKey } = await import('./sqlite/master-key.ts');
-  assertIsThere(dataDir);
+  assertStoreIsThere(dataDir);
   const masterKey = loadMasterKey({ dataDir, configured, random });
   const source = openSqliteCopySource({ dataDir, masterKey, random });
   try {

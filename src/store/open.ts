@@ -23,6 +23,8 @@ export type StoreOptions = OpenOptions & {
   diskReserveBytes?: number;
   /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */
   maxBacklogPerDestination?: number;
+  /** Something an operator should put right, told while it opens. */
+  onWarning?: (message: string) => void;
   /** The store is beyond repair in this process, which should end. Called at most once. */
   onFatal?: (error: Error) => void;
 };
@@ -39,9 +41,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return openSqliteStore({ ...options, masterKey });
 }
 
-/** For commands that run beside a server. */
-export async function openToolStore(options: OpenOptions & { clock: Clock }): Promise<ToolStore> {
+/** For commands that run beside a server. Throws `missing` where there is no store, unless it `mayMake` one. */
+export async function openToolStore(options: OpenOptions & { clock: Clock; mayMake: boolean }): Promise<ToolStore> {
   const { databaseUrl, ...others } = options;
+  if (databaseUrl === null && !options.mayMake) {
+    const { assertStoreIsThere } = await import('./sqlite/data-dir.ts');
+    assertStoreIsThere(options.dataDir);
+  }
   const masterKey = await readMasterKey(options);
   if (databaseUrl !== null) {
     const { openPostgresTool } = await import('./postgres/postgres-store.ts');
@@ -49,6 +55,13 @@ export async function openToolStore(options: OpenOptions & { clock: Clock }): Pr
   }
   const { openSqliteTool } = await import('./sqlite/tool-store.ts');
   return openSqliteTool({ ...options, masterKey });
+}
+
+/** Where the data are, for the log. */
+export async function placeOf({ databaseUrl, dataDir }: Pick<OpenOptions, 'databaseUrl' | 'dataDir'>) {
+  if (databaseUrl === null) return { data_dir: dataDir };
+  const { nameDatabase } = await import('./postgres/database-address.ts');
+  return { database: nameDatabase(databaseUrl) };
 }
 
 /** The key that the store's secrets are sealed under. The embedded store makes one at its first start. */

@@ -31,6 +31,11 @@ export interface Store extends ConfigurationStore, EventStore, DispatchStore, Hi
   readonly lanes?: Lanes;
   /** Absent: the store admits one server at a time, which owns every shard. */
   readonly cluster?: ClusterStore;
+  /**
+   * What has become of the place where the data are kept, though the store goes on working: then nothing is accepted,
+   * and nothing should be sent. null: nothing. Absent: the place is another program's to watch.
+   */
+  findTrouble?(): Promise<string | null>;
   /** Resolves when everything under way is committed and all handles are closed. */
   close(): Promise<void>;
 }
@@ -137,18 +142,15 @@ export interface EventStore {
    * Of equal idempotency keys in one batch the first wins.
    */
   acceptEvents(events: NewEvent[]): Promise<AcceptResult[]>;
-  replayEvent(request: {
-    environment: number;
-    eventId: EventId;
-    configVersion: number;
-    deliveries: NewDelivery[];
-    now: number;
-    /** Events accepted before this have no body any more. */
-    bodyCutoff: number;
-  }): Promise<{ result: 'replayed'; backlogFull: DeliveryId[] } | { result: 'stale' | 'not_found' | 'too_old' }>;
+  /** Which event holds an idempotency key at the time `now`; null: none. */
+  readKeyHolder(request: { environment: number; key: string; now: number }): Promise<KeyHolder | null>;
+  replayEvent(request: ReplayRequest): Promise<ReplayResult>;
   readEvent(request: { environment: number; id: EventId }): Promise<EventWithBody | null>;
-  /** What the first answer to the event's POST listed, in that order, with statuses as they are now. */
-  readScheduledDeliveries(request: { environment: number; eventId: EventId }): Promise<ScheduledDelivery[]>;
+  /**
+   * An event's deliveries by id after `after` (null: from the first), with statuses as they are now: a page of
+   * SCHEDULED_PAGE of them; a shorter one is the last. `first`: those that the answer to its POST listed, in order.
+   */
+  readScheduledDeliveries(request: ScheduledPageRequest): Promise<ScheduledDelivery[]>;
   listEvents(
     request: { environment: number; type: TypeSelection | null } & TimeRange & PageRequest<EventId>,
   ): Promise<Page<Event, EventId>>;
@@ -156,6 +158,8 @@ export interface EventStore {
 
 export type NewEvent = Event & {
   body: Uint8Array;
+  /** Of its deliveries. By the clock: the time in an id may be ahead of that. */
+  dueAt: number;
   /** The version of the configuration that `deliveries` was matched against. */
   configVersion: number;
   idempotency: { fingerprint: Uint8Array; expiresAt: number } | null;
@@ -164,17 +168,43 @@ export type NewEvent = Event & {
 
 export type NewDelivery = { id: DeliveryId; destinationId: DestinationId; subscriptionId: SubscriptionId };
 
+export type KeyHolder = { eventId: EventId; fingerprint: Uint8Array };
+
+export type ReplayRequest = {
+  environment: number;
+  eventId: EventId;
+  configVersion: number;
+  deliveries: NewDelivery[];
+  now: number;
+  /** Events accepted before this have no body any more. */
+  bodyCutoff: number;
+};
+
+export type ReplayResult =
+  | { result: 'replayed'; backlogFull: DeliveryId[] }
+  | { result: 'stale' | 'not_found' | 'too_old' };
+
+export const SCHEDULED_PAGE = 500;
+export const DELIVERIES_SHOWN_MAX = 10_000;
+
+export type ScheduledPageRequest = {
+  environment: number;
+  eventId: EventId;
+  which: 'first' | 'all';
+  after: DeliveryId | null;
+};
+
 export type AcceptResult =
   /** `backlogFull`: deliveries that were born dead because their destination has too many unfinished ones. */
   | { result: 'accepted'; backlogFull: DeliveryId[] }
   /** The configuration changed since the match: nothing was stored; match again. */
   | { result: 'stale' }
   /** The key is taken, by this event; nothing was stored. */
-  | { result: 'duplicate'; eventId: EventId; fingerprint: Uint8Array }
+  | ({ result: 'duplicate' } & KeyHolder)
   /** This one alone cannot be stored, by whatever is in it; the rest of the batch was. */
   | { result: 'failed'; error: unknown };
 
-/** `body` is null once erased. `deliveries`: the newest 10,000, oldest first. */
+/** `body` is null once erased. `deliveries`: of the newest DELIVERIES_SHOWN_MAX the first page, oldest first. */
 export type EventWithBody = { event: Event; body: Uint8Array | null; deliveries: ScheduledDelivery[] };
 
 /** `exact`: one type. `prefix` with `depth` 'one' or 'any': types one, or one and more, segments below it. */
@@ -353,8 +383,12 @@ export type StoreErrorCode =
   | 'disk_full'
   /** The store cannot be reached or written just now. Passes by itself, or the process must be restarted. */
   | 'unavailable'
+  /** Of one event: a transaction that has not ended holds its idempotency key. Passes when that one ends. */
+  | 'key_held'
   /** Another server runs on the same data. */
   | 'in_use'
+  /** There is no store where one was named. */
+  | 'missing'
   | 'newer_schema'
   | 'corrupt'
   | 'wrong_master_key'

@@ -7,7 +7,9 @@ import { idShard, idTime } from '../../src/model/id.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { settle } from '../sim/virtual-clock.ts';
-import { setUp } from './setup.ts';
+import { Allowance } from '../../src/accept/allowance.ts';
+import { setUp, toIncoming } from './setup.ts';
+import type { Post } from './setup.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -94,6 +96,112 @@ describe('a configuration that changed since the match', () => {
         .rows.length,
       0,
     );
+  });
+});
+
+describe('an event that more subscriptions want than one may have deliveries', () => {
+  test('is refused, and neither stored nor holds its key', async () => {
+    const { createDestination, subscribe, post, store, scheduled } = setUp(undefined, { maxFanout: 2 });
+    const destination = await createDestination();
+    const subscriptions = [await subscribe(destination), await subscribe(destination, 'order.*')];
+    assert.equal((await post()).deliveries.length, 2);
+    subscriptions.push(await subscribe(destination, '**'));
+    await assert.rejects(post({ key: 'k' }), isApiError('over_fanout_limit'));
+    assert.equal(scheduled.length, 1);
+    // Deleted where nobody here has heard of it yet.
+    await store.deleteSubscription({ environment: 1, id: subscriptions[0]! });
+    const accepted = await post({ key: 'k' });
+    assert.deepEqual([accepted.isRepeat, accepted.deliveries.length], [false, 2]);
+  });
+
+  test('is answered as the first time if it was accepted before', async () => {
+    const { createDestination, subscribe, post } = setUp(undefined, { maxFanout: 1 });
+    const destination = await createDestination();
+    await subscribe(destination);
+    const first = await post({ key: 'k' });
+    await subscribe(destination, '**');
+    const again = await post({ key: 'k' });
+    assert.deepEqual([again.isRepeat, again.event.id], [true, first.event.id]);
+    assert.deepEqual(again.deliveries, first.deliveries);
+    await assert.rejects(post({ key: 'k', body: '{}' }), isApiError('idempotency_key_conflict'));
+    await assert.rejects(post({ key: 'K' }), isApiError('over_fanout_limit'));
+  });
+});
+
+describe('the deliveries of a request', () => {
+  test('are bounded: the first event that does not fit ends it, whatever comes after', async () => {
+    const { createDestination, subscribe, acceptor } = setUp();
+    const destination = await createDestination();
+    await subscribe(destination);
+    await subscribe(destination, 'order.*');
+    const allowance = new Allowance(3);
+    const begin = (input: Post) => acceptor.begin(toIncoming(input), allowance);
+    assert.equal((await (await begin({})).stored).isRepeat, false);
+    await assert.rejects(begin({}), isApiError('unavailable'));
+    await assert.rejects(begin({ type: 'order.made' }), isApiError('unavailable'));
+  });
+
+  test('are those that are stored: a repeat takes none', async () => {
+    const { createDestination, subscribe, acceptor } = setUp();
+    await subscribe(await createDestination());
+    const allowance = new Allowance(2);
+    const accept = async () => (await acceptor.begin(toIncoming({ key: 'k' }), allowance)).stored;
+    const repeats = [];
+    for (let i = 0; i < 5; i++) repeats.push((await accept()).isRepeat);
+    assert.deepEqual(repeats, [false, true, true, true, true]);
+  });
+});
+
+describe('environments', () => {
+  test('take turns: what one has waiting delays another by the transaction that is being written', async () => {
+    const written: string[] = [];
+    const releases: (() => void)[] = [];
+    const world = setUp((store) => ({
+      acceptEvents: async (events) => {
+        written.push(events.map(({ environment }) => environment).join(''));
+        await new Promise<void>((resolve) => releases.push(resolve));
+        return store.acceptEvents(events);
+      },
+    }));
+    const { acceptor } = world;
+    const body = JSON.stringify({ pad: 'x'.repeat(250_000) });
+    const many = Array.from({ length: 40 }, () => world.post({ body }));
+    await settle();
+    const other = acceptor.accept(toIncoming({ environment: 2 }));
+    await settle();
+    releases.shift()!();
+    await settle();
+    // 16 of 250 kB are a transaction; shared it has half.
+    assert.deepEqual(written, ['1'.repeat(16), `2${'1'.repeat(8)}`]);
+    releases.shift()!();
+    await other;
+    while (releases.length > 0) {
+      releases.shift()!();
+      await settle();
+    }
+    await Promise.all(many);
+  });
+
+  test('leave room for one another: no one of them fills what may wait', async () => {
+    const { promise: isFree, resolve: free } = Promise.withResolvers<void>();
+    const world = setUp(() => ({
+      acceptEvents: async (events) => {
+        await isFree;
+        return events.map(() => ({ result: 'accepted', backlogFull: [] }));
+      },
+    }));
+    const body = JSON.stringify({ pad: 'x'.repeat(250_000) });
+    const fill = () => Promise.allSettled(Array.from({ length: 300 }, () => world.post({ body })));
+    const posts = [fill()];
+    // Some of the first are being written: until nothing more is taken.
+    await settle();
+    posts.push(fill());
+    await settle();
+    assert.ok(world.refused.length > 0);
+    const other = world.acceptor.accept(toIncoming({ environment: 2, body }));
+    free();
+    assert.equal((await other).isRepeat, false);
+    await Promise.all(posts);
   });
 });
 

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../src/model/error.ts';
 import { formatId } from '../../src/model/id.ts';
+import { settle } from '../sim/virtual-clock.ts';
 import { RETENTION_MS, setUp } from './setup.ts';
 
 /** Two destinations that subscribe, one that does not, and an event that came before all of them. */
-async function setUpReplay() {
-  const world = setUp();
+async function setUpReplay(options: { maxFanout?: number } = {}, override?: Parameters<typeof setUp>[0]) {
+  const world = setUp(override, options);
   const { event } = await world.post();
   const [a, b, other] = [
     await world.createDestination(),
@@ -15,8 +16,8 @@ async function setUpReplay() {
     await world.createDestination(),
   ];
   for (const id of [a, b]) await world.subscribe(id);
-  const replay = (destinationIds: string[] | null) =>
-    world.acceptor.replay({ environment: 1, eventId: event.id, destinationIds });
+  const replay = async (destinationIds: string[] | null) =>
+    Array.from(await world.acceptor.replay({ environment: 1, eventId: event.id, destinationIds }));
   return { ...world, event, a, b, other, replay };
 }
 
@@ -25,8 +26,9 @@ function isApiError(code: string, param?: string) {
 }
 
 test('without ids it goes to all that subscribe now; the answer is what is stored', async () => {
-  const { replay, event, a, b, scheduled, store } = await setUpReplay();
+  const { replay, event, a, b, scheduled, replayed, store } = await setUpReplay();
   const rows = await replay(null);
+  assert.deepEqual(replayed, [rows.length]);
   assert.deepEqual(rows.map(({ destinationId }) => destinationId).sort(), [a, b].sort());
   assert.deepEqual(
     scheduled[0]!.map(({ id }) => id),
@@ -47,10 +49,40 @@ test('with ids it goes to those only', async () => {
 });
 
 test('an id that does not subscribe spoils all, and is named', async () => {
-  const { replay, a, other, scheduled } = await setUpReplay();
+  const { replay, a, other, scheduled, replayed } = await setUpReplay();
   await assert.rejects(replay([a, other]), isApiError('destination_not_subscribed', '/destination_ids/1'));
   await assert.rejects(replay(['nonsense']), isApiError('destination_not_subscribed', '/destination_ids/0'));
+  assert.deepEqual(replayed, []);
   assert.deepEqual(scheduled, []);
+});
+
+test('to more than one event may have is refused, and goes to those that are named', async () => {
+  const { replay, scheduled, a, b } = await setUpReplay({ maxFanout: 1 });
+  await assert.rejects(replay(null), isApiError('over_fanout_limit', '/destination_ids'));
+  await assert.rejects(replay([a, b]), isApiError('over_fanout_limit', '/destination_ids'));
+  assert.deepEqual(scheduled, []);
+  for (const id of [a, b]) assert.equal((await replay([id])).length, 1);
+});
+
+test('takes its turn: those that come together are stored one after the other', async () => {
+  const underWay: (() => void)[] = [];
+  const { replay } = await setUpReplay({}, (store) => ({
+    replayEvent: async (request) => {
+      await new Promise<void>((resolve) => underWay.push(resolve));
+      return store.replayEvent(request);
+    },
+  }));
+  const replays = Promise.all(Array.from({ length: 3 }, () => replay(null)));
+  await settle();
+  for (let left = 3; left > 0; left--) {
+    assert.equal(underWay.length, 1, 'a transaction at a time');
+    underWay.shift()!();
+    await settle();
+  }
+  assert.deepEqual(
+    (await replays).map(({ length }) => length),
+    [2, 2, 2],
+  );
 });
 
 test('it is matched again when the configuration changed meanwhile', async () => {

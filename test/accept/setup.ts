@@ -11,12 +11,15 @@ import { openInThreadStore } from '../../src/store/sqlite/in-thread-store.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 
-export type Post = { type?: string; body?: string; key?: string | null; occurredAt?: string };
+export type Post = { type?: string; body?: string; key?: string | null; occurredAt?: string; environment?: number };
 
 export const RETENTION_MS = 30 * 86_400_000;
 
 /** `override` puts something in the way of single methods of the store. */
-export function setUp(override: (store: AcceptorOptions['store']) => Partial<AcceptorOptions['store']> = () => ({})) {
+export function setUp(
+  override: (store: AcceptorOptions['store']) => Partial<AcceptorOptions['store']> = () => ({}),
+  { maxFanout = 10_000 }: { maxFanout?: number } = {},
+) {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
   const ids = createIds(clock, random);
@@ -38,6 +41,8 @@ export function setUp(override: (store: AcceptorOptions['store']) => Partial<Acc
   });
   const scheduled: OpenDelivery[][] = [];
   const refused: string[] = [];
+  /** How many deliveries each replay made. */
+  const replayed: number[] = [];
   const acceptor = createAcceptor({
     store: { ...store, ...override(store) },
     configurationOf: follower.configurationOf,
@@ -45,8 +50,10 @@ export function setUp(override: (store: AcceptorOptions['store']) => Partial<Acc
     clock,
     ids,
     bodyRetentionMs: RETENTION_MS,
+    maxFanout,
     onScheduled: (deliveries) => scheduled.push(deliveries),
     onAccepted: () => undefined,
+    onReplayed: (count) => replayed.push(count),
     onRefused: (reason) => refused.push(reason),
   });
 
@@ -76,16 +83,42 @@ export function setUp(override: (store: AcceptorOptions['store']) => Partial<Acc
     return id;
   };
 
-  const post = ({ type = 'order.paid', body = '{"total":5}', key = null, occurredAt }: Post = {}) =>
-    acceptor.accept({
-      environment: 1,
-      type,
-      body: { bytes: Buffer.from(body), parse: () => parseBody(body) },
-      idempotencyKey: key,
-      occurredAt: occurredAt === undefined ? null : { text: occurredAt, time: Date.parse(occurredAt) },
-    });
+  /** With the deliveries that the answer lists. */
+  const post = async (input: Post = {}) => {
+    const accepted = await acceptor.accept(toIncoming(input));
+    if (!accepted.isRepeat) return accepted;
+    const listed = { environment: 1, eventId: accepted.event.id, which: 'first', after: null } as const;
+    return { ...accepted, deliveries: await store.readScheduledDeliveries(listed) };
+  };
 
-  return { clock, store, acceptor, scheduled, refused, createDestination, subscribe, subscribeUnnoticed, post };
+  return {
+    clock,
+    store,
+    acceptor,
+    scheduled,
+    refused,
+    replayed,
+    createDestination,
+    subscribe,
+    subscribeUnnoticed,
+    post,
+  };
+}
+
+export function toIncoming({
+  type = 'order.paid',
+  body = '{"total":5}',
+  key = null,
+  occurredAt,
+  environment = 1,
+}: Post) {
+  return {
+    environment,
+    type,
+    body: { bytes: Buffer.from(body), parse: () => parseBody(body) },
+    idempotencyKey: key,
+    occurredAt: occurredAt === undefined ? null : { text: occurredAt, time: Date.parse(occurredAt) },
+  };
 }
 
 const BARE_DESTINATION = {

@@ -44,7 +44,7 @@ const ROUTES: [scope: Scope, method: string, path: string][] = [
 ];
 
 test('the table above is all of /v1', () => {
-  const { paths } = api.app.swagger() as { paths: Record<string, object> };
+  const { paths } = api.app.openapi();
   const documented = Object.entries(paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method} ${path}`),
   );

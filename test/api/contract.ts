@@ -6,11 +6,12 @@ import type { ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ERRORS } from '../../src/model/error.ts';
 import type { ErrorCode } from '../../src/model/error.ts';
+import type { OpenapiDocument } from '../../src/api/openapi/document.ts';
 import type { ApiApp } from '../../src/api/route-config.ts';
 import type { Answer } from './harness.ts';
 
-type Operation = { responses: Record<string, { content?: Record<string, { schema: object }> }> };
-type Document = { paths: Record<string, Record<string, Operation>>; components: object };
+type Response = { headers?: object; content?: Record<string, { schema: object; examples?: Record<string, object> }> };
+type Operation = { responses: Record<string, Response | { $ref: string }> };
 
 const DOCUMENT = 'openapi.json';
 const REQUEST_ID = /^req_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
@@ -20,7 +21,7 @@ export interface Contract {
 }
 
 export function createContract(app: ApiApp): Contract {
-  const document = app.swagger() as unknown as Document;
+  const document = app.openapi();
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(document, DOCUMENT);
@@ -38,19 +39,43 @@ export function createContract(app: ApiApp): Contract {
       assert.match(answer.headers['x-request-id'] ?? '', REQUEST_ID, place);
       if (answer.status >= 400 && method !== 'HEAD') checkError(answer, place);
       const path = Object.keys(document.paths).find((template) => matches(template, url));
-      const operation = path && document.paths[path]?.[method.toLowerCase()];
-      if (!path || !operation) return;
-      const response = operation.responses[answer.status];
-      assert.ok(response, `${place}: this status is not documented`);
+      if (path === undefined || document.paths[path]![method.toLowerCase()] === undefined) return;
+      const { pointer, response } = documented(document, path, method.toLowerCase(), answer.status, place);
+      checkHeaders(response, answer, place);
       const [mediaType] = Object.keys(response.content ?? {});
       if (mediaType === undefined) return assert.equal(answer.text, '', place);
       if (mediaType !== 'application/json') return;
       assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8', place);
-      const steps = ['paths', path, method.toLowerCase(), 'responses', answer.status, 'content', mediaType, 'schema'];
-      const validate = validatorFor(steps.map((step) => `/${escapeStep(String(step))}`).join(''));
+      const validate = validatorFor(`${pointer}/content/${escapeStep(mediaType)}/schema`);
       assert.ok(validate(answer.json), `${place}: ${ajv.errorsText(validate.errors)}`);
+      if (answer.status < 400) return;
+      const { code } = answer.json.error as { code: string };
+      assert.ok(response.content![mediaType]!.examples?.[code], `${place}: this code is not documented`);
     },
   };
+}
+
+/** What the document says of an answer, and where. */
+function documented(document: OpenapiDocument, path: string, method: string, status: number, place: string) {
+  const { responses } = document.paths[path]![method] as Operation;
+  const response = responses[status];
+  assert.ok(response !== undefined, `${place}: this status is not documented`);
+  if (!('$ref' in response)) {
+    const steps = ['paths', path, method, 'responses', String(status)];
+    return { pointer: steps.map((step) => `/${escapeStep(step)}`).join(''), response };
+  }
+  const pointer = response.$ref.slice(1);
+  const shared = document.components.responses as Record<string, Response>;
+  return { pointer, response: shared[pointer.split('/').at(-1)!]! };
+}
+
+/** Every header that is documented is there; those that mean something are there only where they are documented. */
+function checkHeaders(response: Response, { headers }: Answer, place: string): void {
+  const names = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
+  for (const name of names) assert.ok(headers[name] !== undefined, `${place}: it lacks the header ${name}`);
+  for (const name of ['location', 'idempotent-replayed', 'retry-after', 'www-authenticate', 'allow']) {
+    if (headers[name] !== undefined) assert.ok(names.includes(name), `${place}: its header ${name} is not documented`);
+  }
 }
 
 function checkError({ status, headers, json }: Answer, place: string): void {

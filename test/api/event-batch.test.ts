@@ -95,9 +95,9 @@ test('each result keeps only its own body in memory', async () => {
   const { acceptor } = api.services;
   api.services.acceptor = {
     ...acceptor,
-    accept: (incoming) => {
+    begin: (incoming, allowance) => {
       kept.push(incoming.body.bytes.buffer.byteLength);
-      return acceptor.accept(incoming);
+      return acceptor.begin(incoming, allowance);
     },
   };
   await send({

@@ -147,8 +147,10 @@ function createServices({ store, clock, dispatched, logged }: Parts): ApiService
     clock,
     ids,
     bodyRetentionMs,
+    maxFanout: 10_000,
     onScheduled: (deliveries) => dispatched.push(...deliveries),
     onAccepted: () => {},
+    onReplayed: () => {},
     onRefused: () => {},
   });
   return {
@@ -166,6 +168,7 @@ function createServices({ store, clock, dispatched, logged }: Parts): ApiService
     readCluster: () => Promise.resolve({ nodes: [NODE], shardsFree: 0, backlog: 3 }),
     readiness: () => ({ ready: true, reasons: [] }),
     metricsText: () => Promise.resolve('postrider_up 1\n'),
+    onAnswered: () => {},
     metricsToken: null,
     limits: {
       maxDestinations: 10_000,

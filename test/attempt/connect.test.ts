@@ -174,10 +174,11 @@ describe('where it connects', () => {
   });
 });
 
+const tls = (name: Certificate): { tls: object } => ({
+  tls: { ...certificate(name), ALPNProtocols: ['h2', 'http/1.1'] },
+});
+
 describe('TLS', () => {
-  const tls = (name: Certificate): { tls: object } => ({
-    tls: { ...certificate(name), ALPNProtocols: ['h2', 'http/1.1'] },
-  });
   const names = {
     'receiver.test': ['127.0.0.1'],
     'a.receiver.test': ['127.0.0.1'],
@@ -255,6 +256,63 @@ describe('TLS', () => {
   });
 });
 
+/** The cipher suites that a TLS client offers, by their numbers (RFC 8446, 4.1.2; its first record). */
+function offeredSuites(hello: Buffer): number[] {
+  const sessionIdAt = 5 + 4 + 2 + 32;
+  const at = sessionIdAt + 1 + hello[sessionIdAt]!;
+  return Array.from({ length: hello.readUInt16BE(at) / 2 }, (_, i) => hello.readUInt16BE(at + 2 + 2 * i));
+}
+
+describe('a host that would keep us busy with TLS', () => {
+  test('cannot choose a prime for DHE, with which a handshake would take a second', async (t) => {
+    const receiver = await start(t);
+    const { connect } = await setUp(t);
+    const hello = new Promise<Buffer>((resolve) => {
+      receiver.onConnection((socket) =>
+        socket.once('data', (bytes: Buffer) => {
+          resolve(bytes);
+          socket.destroy();
+        }),
+      );
+    });
+    assert.equal((await failureOf(connect(`https://localhost:${receiver.port}/`))).outcome, 'tls_failed');
+    const suites = offeredSuites(await hello);
+    const ecdhe = 0xc02f;
+    const dhe = [0x009e, 0x009f, 0xccaa, 0x0033, 0x0039, 0x0067, 0x006b, 0xc09e, 0xc09f];
+    assert.ok(suites.includes(ecdhe));
+    assert.deepEqual(
+      dhe.filter((suite) => suites.includes(suite)),
+      [],
+    );
+  });
+
+  test('is given no second handshake on a connection', async (t) => {
+    const receiver = await start(t, undefined, { tls: { ...certificate('good'), maxVersion: 'TLSv1.2' } });
+    const { connect } = await setUp(t);
+    const client = (await connect(`https://localhost:${receiver.port}/`)) as TLSSocket;
+    client.resume();
+    await receiver.connected(1);
+    const server = receiver.sockets[0] as TLSSocket;
+    const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
+      server.on('error', resolve).renegotiate({}, resolve);
+    });
+    assert.equal(error?.code, 'ERR_SSL_NO_RENEGOTIATION');
+  });
+
+  test('cannot send session tickets without end', async (t) => {
+    const receiver = await start(t, undefined, tls('good'));
+    const { connect } = await setUp(t);
+    const tickets: Buffer[] = [];
+    const onSession = (ticket: Buffer): void => void tickets.push(ticket);
+    const client = (await connect(`https://localhost:${receiver.port}/`, { onSession })) as TLSSocket;
+    await receiver.connected(1);
+    // No server that Node can make sends more than two.
+    for (let n = 0; !client.destroyed; n++) client.emit('session', Buffer.of(n));
+    assert.ok(tickets.length >= 16 && tickets.length <= 18, `${tickets.length} tickets`);
+    await receiver.allClosed();
+  });
+});
+
 describe('time and abort', () => {
   test('a handshake that hangs ends with the budget, and its socket with it', async (t) => {
     const receiver = await start(t);
@@ -278,6 +336,15 @@ describe('time and abort', () => {
       outcome: 'timed_out',
       message: 'resolving the host name took longer than 1.5 s',
     });
+  });
+
+  test('what is left of a deadline is told in seconds that can be read', async (t) => {
+    const clock = new ManualClock();
+    const { connect, dns } = await setUp(t, { names: { 'slow.test': { kind: 'silence' } }, clock });
+    const failure = failureOf(connect('https://slow.test/', { budgetMs: 2_999.922_31 }));
+    await until(() => dns.questions.length > 0);
+    clock.advance(3_000);
+    assert.equal((await failure).message, 'resolving the host name took longer than 3 s');
   });
 
   test('an address that does not answer ends with the budget', async (t) => {

@@ -5,9 +5,10 @@ import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import type { Client, Dispatcher } from 'undici';
+import { createIntake } from '../../src/attempt/intake.ts';
 import { ConnectionGoneError, createPools, IDLE_CONNECTIONS_MAX } from '../../src/attempt/pools.ts';
+import { ReadingTime } from '../../src/attempt/reading-time.ts';
 import { send } from '../../src/attempt/send.ts';
-import { skipContinue } from '../../src/attempt/skip-continue.ts';
 import { parseTarget } from '../../src/attempt/target.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
@@ -220,7 +221,13 @@ describe('when the receiver closes a connection just as it is used again', () =>
         handler.onResponseError!(null as never, new ConnectionGoneError()),
     } as unknown as Client;
     const socket = new Socket();
-    const connection = { client, socket, continues: skipContinue(socket), place: '', isReused: true };
+    const connection = {
+      client,
+      socket,
+      intake: createIntake(socket, new ReadingTime(systemClock)),
+      place: '',
+      isReused: true,
+    };
     const what = { path: '/', headers: [], payload: new Uint8Array(), timeoutMs: 1_000 };
     assert.equal((await send({ clock: systemClock, connection, ...what })).end, 'stale');
   });

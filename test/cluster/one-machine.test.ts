@@ -29,7 +29,7 @@ after(() => server.stop());
 
 test('limits hold for the whole machine, and a killed process costs nothing', async (t) => {
   const stage = new Stage(t, server, { PROCESSES: String(PROCESSES), NODE_LEASE: `${LEASE_MS}ms` });
-  await server.query(`CREATE DATABASE ${stage.database}`);
+  await server.create(stage.database);
   const service = await stage.addNode();
   await whenShared(stage, service);
 

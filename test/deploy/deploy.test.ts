@@ -41,7 +41,7 @@ const seconds = (duration: string): number => {
 describe('the files in deploy/', () => {
   it('parse', () => {
     const parsed = files.filter((file) => file.endsWith('.yaml')).map((file) => parse(file));
-    assert.equal(parsed.length, 5);
+    assert.equal(parsed.length, 7);
   });
 
   it('set only settings that there are, to values that these take', () => {

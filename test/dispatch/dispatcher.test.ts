@@ -29,7 +29,7 @@ async function setUp({ slots = 16, isAlive = () => true }: { slots?: number; isA
   };
   const onWireOf = (wanted: DestinationId): number =>
     [...dispatching.onWire.values()].filter(({ destinationId }) => destinationId === wanted).length;
-  return { ...dispatching, offer, onWireOf };
+  return { ...dispatching, offer, offerAll: dispatching.offer, onWireOf };
 }
 
 /** Its id says that it is of today. */
@@ -39,8 +39,10 @@ describe('memory', () => {
   test('one destination takes a thousand places, and all together no more than the bound', async () => {
     const { dispatcher, offer } = await setUp({ isAlive: () => false });
     offer('dst_0', 3_000);
+    await settle();
     assert.equal(dispatcher.stats().waiting, 1_000);
     for (let n = 1; n < 150; n++) offer(`dst_${n}`, 1_500);
+    await settle();
     // Past 100,000 each destination keeps a foothold of sixteen.
     const { waiting } = dispatcher.stats();
     assert.ok(waiting >= 100_000 && waiting <= 100_000 + 150 * 16, `${waiting} wait`);
@@ -52,6 +54,38 @@ describe('memory', () => {
     offer('dst_2', 5);
     dispatcher.destinationDeleted('dst_1');
     assert.deepEqual(dispatcher.stats(), { onWire: 0, waiting: 5, queues: 1 });
+  });
+});
+
+describe('very many deliveries of one event', () => {
+  test('are offered some a turn; what a refill brings meanwhile is not sent twice', async () => {
+    const { dispatcher, clock, sent, onWire, storing, stored, offerAll } = await setUp();
+    const late = openDelivery({ id: 'dlv_late', eventId: EVENT, destinationId: 'dst_late', dueAt: clock.now() });
+    const turns: (() => void)[] = [];
+    clock.afterTurn = (callback) => void turns.push(callback);
+    const takeTurns = async (): Promise<void> => {
+      while (turns.length > 0) turns.shift()!();
+      await settle();
+    };
+    offerAll([
+      ...Array.from({ length: 500 }, (_, n) => openDelivery({ ...late, id: `dlv_${n}`, destinationId: 'dst_first' })),
+      late,
+    ]);
+    assert.equal(dispatcher.stats().queues, 1);
+    const rest = turns.splice(0);
+    stored.push(late);
+    await clock.run(10);
+    dispatcher.wake(['dst_late'], { isForced: false });
+    await clock.run(10);
+    stored.pop();
+    onWire.get('dlv_late')!.end();
+    await settle();
+    await takeTurns();
+    for (const { answer } of storing.splice(0)) answer();
+    await settle();
+    turns.push(...rest);
+    await takeTurns();
+    assert.equal(sent.filter((id) => id === 'dlv_late').length, 1);
   });
 });
 

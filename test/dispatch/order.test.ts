@@ -122,7 +122,7 @@ describe('a destination’s queue', () => {
     queue.offer(open(1), CAPACITY, at());
     assert.equal(queue.backlog.waitingCount(), 0);
     queue.backlog.beginRefill();
-    queue.endRefill({ deliveries: [open(0, { dueAt: NOW - 1_000 }), open(1)], nextDueAt: null });
+    queue.endRefill({ deliveries: [open(0, { dueAt: NOW - 1_000 }), open(1)], nextDueAt: null }, at());
     assert.equal(queue.backlog.waitingCount(), 2);
     queue.offer(open(2), CAPACITY, at());
     assert.equal(queue.backlog.waitingCount(), 3, 'nothing is in the store any more');
@@ -133,7 +133,7 @@ describe('a destination’s queue', () => {
     queue.backlog.noteStored(NOW);
     queue.backlog.beginRefill();
     queue.offer(open(9), CAPACITY, at());
-    queue.endRefill({ deliveries: [], nextDueAt: null });
+    queue.endRefill({ deliveries: [], nextDueAt: null }, at());
     assert.ok(queue.backlog.refillWanted(queue.appetite(1_000, at())) > 0);
   });
 
@@ -144,7 +144,7 @@ describe('a destination’s queue', () => {
     queue.backlog.noteStored(NOW);
     queue.backlog.beginRefill();
     queue.backlog.settle('dlv_0001', null);
-    queue.endRefill({ deliveries: [open(1)], nextDueAt: null });
+    queue.endRefill({ deliveries: [open(1)], nextDueAt: null }, at());
     assert.equal(queue.backlog.waitingCount(), 0, 'the row may be from before');
   });
 

@@ -115,7 +115,7 @@ describe('postrider copy', { timeout: 240_000 }, () => {
     }
     const nowhere = await runCommand(['copy', '--from', '/nowhere', '--to', await databases.makeEmpty(t)], environment);
     assert.equal(nowhere.code, 1);
-    assert.match(nowhere.stderr, /there is no database in \/nowhere/);
+    assert.match(nowhere.stderr, /there is no store in \/nowhere.*--from/);
   });
 });
 

@@ -90,6 +90,19 @@ test('a disk that fills up, and has room again', TIMEOUT, async (t) => {
     await service.start();
     assert.equal((await api.deliveryEnds(id)).status, 'succeeded');
   });
+
+  await t.test('a start after kill -9 needs no room, and accepting begins by itself when there is some', async () => {
+    const id = await api.publishToOne('disk.full');
+    await receiver.arrival((request) => request.deliveryId === id);
+    await disk.fillTo(0);
+    await service.kill();
+    await service.start();
+    await refused(api);
+    assert.equal((await api.send('GET', '/v1/events')).status, 200, 'reading goes on');
+    await disk.makeRoom();
+    await accepted(api);
+    assert.equal((await api.deliveryEnds(id)).status, 'succeeded');
+  });
 });
 
 function post(api: Api): Promise<Answer<ErrorBody>> {

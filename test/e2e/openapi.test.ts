@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
+import { OUTCOMES } from '../../src/model/attempt.ts';
 import { Api } from './api.ts';
+import type { Delivery, Page } from './api.ts';
 import { startReceiver } from './receiver.ts';
 import { Service } from './service.ts';
 
@@ -32,13 +34,34 @@ describe('without a key', { timeout: 60_000 }, () => {
     }
   });
 
+  test('/metrics has every counter from the start, at 0 for each value of its label', async () => {
+    const response = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    const text = await response.text();
+    const lines = new Set(text.split('\n'));
+    for (const [series, values] of Object.entries(CLOSED)) {
+      for (const value of values) assert.ok(lines.has(`postrider_${series}="${value}"} 0`), `${series}="${value}"`);
+    }
+    const deletion = 'method="DELETE",route="/v1/subscriptions/{id}",status="204"';
+    assert.ok(lines.has(`postrider_http_requests_total{${deletion}} 0`));
+    const version = packageJson.version.replaceAll('.', '\\.');
+    assert.match(text, new RegExp(`^postrider_build_info\\{version="${version}",node="[^"]+"\\} 1$`, 'm'));
+    const read = (name: string) => Number(new RegExp(`^process_${name} (\\S+)$`, 'm').exec(text)![1]);
+    assert.ok(read('cpu_seconds_total') > 0 && read('resident_memory_bytes') > 1e7 && read('open_fds') > 3);
+    assert.ok(Math.abs(read('start_time_seconds') - Date.now() / 1000) < 600);
+  });
+
   test('/metrics counts and names nothing; METRICS_TOKEN closes it', async (t) => {
     const receiver = await startReceiver(t, (request) => request.answer(request.attempt === 1 ? 500 : 200));
     const options = { name: 'metrics-name', retry_policy: { schedule_seconds: [1], jitter: 0 } };
     const destination = await api.subscribed(receiver.url, 'metrics.seen', options);
-    const id = await api.publishToOne('metrics.seen');
+    const { event_id: event, deliveries } = await api.publish('metrics.seen');
+    const id = deliveries[0]!.id;
     await api.deliveryEnds(id);
+    const replay = await api.expect<Page<Delivery>>(202, 'POST', `/v1/events/${event}/replay`, {});
+    await api.deliveryEnds(replay.data[0]!.id);
     await api.send('GET', '/v1/metrics-unknown-path');
+    // Answered before it is read to its end, past Fastify's own reply.
+    await api.send('POST', '/v1/destinations', `{"url":"${'x'.repeat(1_000_000)}"}`);
 
     for (const authorization of [undefined, 'Bearer wrong', `Bearer ${service.key}`]) {
       const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
@@ -52,8 +75,15 @@ describe('without a key', { timeout: 60_000 }, () => {
     assert.match(response.headers.get('content-type')!, /^text\/plain/);
     const text = await response.text();
     assert.match(text, /^postrider_events_accepted_total 1$/m);
-    assert.match(text, /^postrider_attempts_total\{outcome="succeeded"\} 1$/m);
-    assert.match(text, /^postrider_attempts_total\{outcome="bad_status"\} 1$/m);
+    assert.match(text, /^postrider_deliveries_scheduled_total 2$/m, 'one for the event, one for its replay');
+    assert.match(text, /^postrider_attempts_total\{outcome="succeeded"\} 2$/m);
+    assert.match(text, /^postrider_attempts_total\{outcome="bad_status"\} 2$/m);
+    const answered = (labels: string) => new RegExp(`^postrider_http_requests_total\\{${labels}\\} [1-9]`, 'm');
+    assert.match(text, answered('method="POST",route="/v1/events",status="202"'));
+    assert.match(text, answered('method="GET",route="/v1/deliveries/\\{id\\}",status="200"'));
+    assert.match(text, answered('method="GET",route="none",status="404"'));
+    assert.match(text, answered('method="POST",route="/v1/destinations",status="413"'));
+    assert.match(text, answered('method="GET",route="/metrics",status="401"'));
     assert.doesNotMatch(text, /\b(?:dst|sub|evt|dlv|att|sgk|key|req)_[0-9a-z]{26}\b/);
     const { host, port } = new URL(receiver.url);
     for (const word of [
@@ -74,6 +104,14 @@ describe('without a key', { timeout: 60_000 }, () => {
     for (const path of ['/healthz', '/readyz']) assert.equal((await fetch(`${service.url}${path}`)).status, 200);
   });
 });
+
+const CLOSED = {
+  'accepts_refused_total{reason': ['queue_full', 'store'],
+  'attempts_total{outcome': OUTCOMES,
+  'deliveries_finished_total{status': ['succeeded', 'dead'],
+  'destinations_paused_total{reason': ['failing', 'gone'],
+  'loop_failures_total{loop': ['follow', 'sweep', 'prune-rows', 'attempt'],
+};
 
 type Document = {
   openapi: string;

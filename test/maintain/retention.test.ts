@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRetentionLoops } from '../../src/maintain/retention.ts';
+import { createClockTrust } from '../../src/runtime/clock-trust.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StepReport } from '../../src/store/store.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
@@ -26,6 +27,7 @@ function setUp({ bodyRetentionMs = 30 * DAY_MS, answers = [] as (StepReport | Er
   const retention = createRetentionLoops({
     store: { eraseBodies: step('erase'), pruneRows: step('prune'), endDeletedDeliveries: step('end') },
     clock,
+    clockTrust: createClockTrust(clock, () => undefined),
     bodyRetentionMs,
     rowRetentionMs: 90 * DAY_MS,
     onErased: (count) => (counts.erased += count),
@@ -77,4 +79,27 @@ test('a deletion is followed up at once', async () => {
   retention.wakeEndDeleted();
   await clock.run(10);
   assert.equal(times('end').length, 2);
+});
+
+test('a clock that jumps ahead erases nothing, and once it is set right all goes on', async () => {
+  const { clock, steps, times } = setUp();
+  await clock.run(1_000);
+  clock.setWallClock(40 * DAY_MS);
+  await clock.run(600_000);
+  assert.deepEqual([times('erase').length, times('prune').length], [1, 1]);
+  assert.ok(times('end').length >= 10, 'what has no age is done');
+  clock.setWallClock(-40 * DAY_MS);
+  await clock.run(61_000);
+  assert.deepEqual([times('erase').length, times('prune').length], [2, 2]);
+  assert.ok(steps.every(({ cutoff }) => cutoff === null || cutoff >= 30 * DAY_MS));
+});
+
+test('a clock that stays where it jumped to is believed after a day', async () => {
+  const { clock, times } = setUp();
+  await clock.run(1_000);
+  clock.setWallClock(40 * DAY_MS);
+  await clock.run(DAY_MS - 61_000);
+  assert.equal(times('erase').length, 1);
+  await clock.run(180_000);
+  assert.ok(times('erase').length > 1);
 });

@@ -7,7 +7,7 @@ import type { Filter } from '../../src/match/filter.ts';
 import { isFilterFault, parseFilter } from '../../src/match/filter-parse.ts';
 import { IndexedMatcher } from '../../src/match/indexed.ts';
 import { LinearMatcher } from '../../src/match/linear.ts';
-import type { Matcher, MatchEntry } from '../../src/match/matcher.ts';
+import type { Matcher, MatchEntry, MatchScope } from '../../src/match/matcher.ts';
 
 function filterOf(text: string): Filter {
   const filter = parseFilter(text);
@@ -146,6 +146,17 @@ for (const [name, createMatcher] of [
       });
       assert.equal(found.length, 3);
       assert.equal(reads, 1);
+    });
+
+    test('finds one more than are wanted at most, and only of the destinations that are', () => {
+      const matcher = createMatcher();
+      for (const id of ['1', '2', '3', '4']) matcher.add(entryOf(id, 'a.b', id === '2' ? '{"$.v":1}' : null));
+      matcher.add({ ...entryOf('5', 'a.*'), destinationId: 'dst_2' });
+      const find = (scope: MatchScope): string[] => matcher.match('a.b', () => ({ v: 1 }), scope).map(({ id }) => id);
+      assert.equal(find({ max: 5 }).length, 5);
+      assert.equal(find({ max: 4 }).length, 5);
+      assert.equal(find({ max: 1 }).length, 2);
+      assert.deepEqual(find({ max: 1, destinationIds: new Set(['dst_2', 'dst_9']) }), ['sub_5']);
     });
 
     test('lets a body be anything that JSON can be', () => {

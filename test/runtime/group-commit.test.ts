@@ -4,7 +4,10 @@ import { test } from 'node:test';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createGroupCommit } from '../../src/runtime/group-commit.ts';
 
-const LIMITS = { itemsMax: 4, unitsMax: 100, bytesMax: 100, waitingMax: 10, waitingBytesMax: 1_000 };
+const LIMITS = {
+  batch: { items: 4, units: 100, bytes: 100 },
+  waiting: { items: 10, units: 1_000, bytes: 1_000 },
+};
 
 /** A commit whose batches are written one at a time, each when the test says so. */
 function heldCommit(limits = LIMITS, concurrency = 1) {
@@ -58,7 +61,7 @@ test('a batch is bounded in units, too', async () => {
   const batches: number[][] = [];
   const commit = createGroupCommit<number, number>({
     clock: systemClock,
-    limits: { ...LIMITS, unitsMax: 10 },
+    limits: { ...LIMITS, batch: { ...LIMITS.batch, units: 10 } },
     unitsOf: (item) => item,
     bytesOf: () => 0,
     write: async (items) => {
@@ -93,7 +96,7 @@ test('what could not be written is everyone’s error, and the next batch goes o
 });
 
 test('several are written side by side once enough is waiting, and each answers its own', async () => {
-  const { commit, batches, release } = heldCommit({ ...LIMITS, itemsMax: 10 }, 2);
+  const { commit, batches, release } = heldCommit({ ...LIMITS, batch: { ...LIMITS.batch, items: 10 } }, 2);
   const first = commit.submit(1)!;
   await turn();
   const second = commit.submit(2)!;
@@ -118,4 +121,83 @@ test('several are written side by side once enough is waiting, and each answers 
   release();
   assert.deepEqual(await Promise.all(rest), ['4!', '5!', '6!']);
   await idle;
+});
+
+type Item = { of: number; name: string; units?: number };
+
+/** Of two queues; every batch is written when the test says so. */
+function sharedCommit({ concurrency = 1, itemsMax = 10 } = {}) {
+  const batches: string[] = [];
+  const releases: (() => void)[] = [];
+  const commit = createGroupCommit<Item, string>({
+    limits: { batch: { items: itemsMax, units: 10, bytes: 10 }, waiting: { items: 12, units: 120, bytes: 120 } },
+    clock: systemClock,
+    queueOf: ({ of }) => of,
+    unitsOf: ({ units = 0 }) => units,
+    bytesOf: () => 0,
+    concurrency,
+    write: (items) => {
+      batches.push(items.map(({ name }) => name).join(' '));
+      return new Promise((resolve) => releases.push(() => resolve(items.map(({ name }) => name))));
+    },
+  });
+  const submit = (of: number, name: string, units?: number) =>
+    commit.submit({ of, name, ...(units === undefined ? {} : { units }) });
+  /** Lets what is being written be finished, one batch after the other, until nothing is left. */
+  const finish = async (): Promise<void> => {
+    const isIdle = commit.idle().then(() => true);
+    while (!(await Promise.race([isIdle, turn().then(() => false)]))) releases.shift()?.();
+  };
+  return { submit, batches, finish, release: () => releases.shift()!() };
+}
+
+test('what one queue has waiting delays another by the batch that is being written', async () => {
+  const { submit, batches, release, finish } = sharedCommit();
+  for (const name of ['A', 'B', 'C', 'D']) void submit(1, name, 8);
+  await turn();
+  void submit(2, 'x', 1);
+  release();
+  await turn();
+  assert.deepEqual(batches, ['A', 'x'], 'and its own is not made long by the other');
+  void submit(2, 'y', 1);
+  await finish();
+  assert.deepEqual(batches, ['A', 'x', 'B', 'y', 'C', 'D'], 'turn by turn');
+});
+
+test('queues share a batch evenly, each in its own order', async () => {
+  const { submit, batches, finish } = sharedCommit();
+  for (const name of ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I']) void submit(1, name);
+  for (const name of ['x', 'y']) void submit(2, name);
+  await finish();
+  assert.deepEqual(batches, ['A B C D E F G H x y', 'I']);
+});
+
+test('one queue cannot fill what may wait: it holds as much as it leaves free', async () => {
+  const { submit, finish } = sharedCommit();
+  const accepted = (of: number): number => Array.from({ length: 30 }, () => submit(of, 'one')).filter(Boolean).length;
+  assert.deepEqual([accepted(1), accepted(2), accepted(3)], [12, 6, 3]);
+  await finish();
+});
+
+test('units that wait are bounded, too', async () => {
+  const { submit, finish } = sharedCommit();
+  assert.notEqual(submit(1, 'A', 100), null);
+  assert.equal(submit(1, 'B', 21), null);
+  assert.notEqual(submit(1, 'C', 20), null);
+  assert.notEqual(submit(2, 'x', 60), null);
+  await finish();
+});
+
+test('a queue of which nothing is being written does not wait for company', async () => {
+  const { submit, batches, finish } = sharedCommit({ concurrency: 2, itemsMax: 100 });
+  void submit(1, 'A', 8);
+  await turn();
+  void submit(1, 'B', 8);
+  await turn();
+  assert.deepEqual(batches, ['A']);
+  void submit(2, 'x');
+  await turn();
+  assert.deepEqual(batches, ['A', 'x']);
+  await finish();
+  assert.deepEqual(batches, ['A', 'x', 'B']);
 });

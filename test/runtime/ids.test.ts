@@ -47,22 +47,52 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-test('ids increase strictly, even within a millisecond and when the clock is set back', () => {
-  const times = [1_000, 1_000, 900, 5, 1_001];
-  let call = 0;
+/** A clock that shows what it is told to. */
+function shownClock(start: number) {
   const clock = {
-    now: () => times[Math.floor(call++ / 6_000)]!,
+    shows: start,
+    now: () => clock.shows,
     monotonic: () => 0,
     setTimer: () => ({ cancel() {} }),
     afterTurn() {},
   };
-  const ids = createIds(clock, systemRandom);
+  return clock;
+}
+
+test('ids increase strictly, even within a millisecond and when the clock goes back a little', () => {
+  const clock = shownClock(1_000);
+  const ids = createIds(clock, systemRandom, () => assert.fail('it was not set back'));
   let last = '';
-  for (let i = 0; i < 30_000; i++) {
-    const id = ids.next('evt');
-    assert.ok(id > last);
-    last = id;
+  for (const now of [1_000, 1_000, 980, 950, 1_001]) {
+    clock.shows = now;
+    for (let i = 0; i < 6_000; i++) {
+      const id = ids.next('evt');
+      assert.ok(id > last);
+      last = id;
+    }
   }
+});
+
+test('ids follow a clock that is set back after it was wrong, tell so once, and are never twice the same', () => {
+  const HOUR = 3_600_000;
+  const clock = shownClock(HOUR);
+  const told: number[] = [];
+  const ids = createIds(clock, systemRandom, (leadMs) => told.push(leadMs));
+  const all = new Set<string>();
+  const make = (now: number): void => {
+    clock.shows = now;
+    for (let i = 0; i < 1_000; i++) {
+      const id = ids.next('evt', 7);
+      assert.equal(idTime(id), now);
+      all.add(id);
+    }
+  };
+  make(HOUR);
+  make(2 * HOUR);
+  assert.deepEqual(told, []);
+  for (const now of [HOUR, HOUR + 1, HOUR + 2]) make(now);
+  assert.deepEqual(told, [HOUR]);
+  assert.equal(all.size, 5_000, 'also where a time comes again');
 });
 
 test('an id names its time and its shard', () => {

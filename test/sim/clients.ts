@@ -5,6 +5,7 @@ import { parseBody } from '../../src/match/body.ts';
 import { filterIdentity } from '../../src/match/filter-identity.ts';
 import type { Destination, DestinationWithKeys } from '../../src/model/destination.ts';
 import { ApiError } from '../../src/model/error.ts';
+import type { ScheduledDelivery } from '../../src/model/event.ts';
 import { formatId } from '../../src/model/id.ts';
 import type { DeliveryId, DestinationId, EventId, SubscriptionId } from '../../src/model/id.ts';
 import { createIds } from '../../src/runtime/ids.ts';
@@ -20,6 +21,9 @@ export type KnownDestination = { id: DestinationId; environment: number; url: st
 export type KnownSubscription = { id: SubscriptionId; environment: number; destinationId: DestinationId };
 export type KnownEvent = { id: EventId; environment: number; createdAt: number; deliveries: DeliveryId[] };
 export type Post = { environment: number; type: string; n: number; key?: string | null };
+
+/** The answer to an event's POST. */
+export type Answer = AcceptedEvent & { deliveries: ScheduledDelivery[] };
 
 export class Clients {
   readonly destinations = new Map<DestinationId, KnownDestination>();
@@ -148,7 +152,7 @@ export class Clients {
     this.routing.removed([id]);
   }
 
-  async post({ environment, type, n, key = null }: Post): Promise<AcceptedEvent | null> {
+  async post({ environment, type, n, key = null }: Post): Promise<Answer | null> {
     const text = bodyText(n);
     const body = { bytes: Buffer.from(text), parse: () => parseBody(text) };
     const incoming: IncomingEvent = { environment, type, body, idempotencyKey: key, occurredAt: null };
@@ -173,9 +177,14 @@ export class Clients {
     return accepted;
   }
 
-  async #accept(incoming: IncomingEvent, content: string): Promise<AcceptedEvent | null> {
+  async #accept(incoming: IncomingEvent, content: string): Promise<Answer | null> {
+    const { acceptor, store } = this.#world.service;
     try {
-      return await this.#world.service.acceptor.accept(incoming);
+      const accepted = await acceptor.accept(incoming);
+      if (!accepted.isRepeat) return accepted;
+      const { environment, id: eventId } = accepted.event;
+      const deliveries = await store.readScheduledDeliveries({ environment, eventId, which: 'first', after: null });
+      return { ...accepted, deliveries };
     } catch (error) {
       const holder = this.#keys.get(`${incoming.environment} ${incoming.idempotencyKey}`);
       const isConflict = error instanceof ApiError && error.code === 'idempotency_key_conflict';
@@ -216,7 +225,8 @@ export class Clients {
 
   async replayEvent(id: EventId): Promise<DeliveryId[]> {
     const { environment, deliveries } = this.events.get(id)!;
-    const rows = await this.#world.service.acceptor.replay({ environment, eventId: id, destinationIds: null });
+    const { acceptor } = this.#world.service;
+    const rows = Array.from(await acceptor.replay({ environment, eventId: id, destinationIds: null }));
     for (const row of rows) {
       deliveries.push(row.id);
       this.promised.set(row.id, id);

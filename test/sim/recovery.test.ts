@@ -7,6 +7,7 @@ import { situation } from './situation.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const WEEK_MS = 168 * HOUR_MS;
 const ONCE = { schedule_seconds: [], timeout_seconds: 60 };
 
 describe('a crash', () => {
@@ -160,6 +161,38 @@ describe('a wall clock that is set', () => {
       assert.equal(stage.received(failing).length, 2);
     });
   }
+
+  situation('an hour ahead for a second leaves what comes afterwards due at once', {}, async (stage) => {
+    const id = await stage.destination(BEHAVIOURS.ok, { status: 'paused' });
+    stage.world.setWallClock(HOUR_MS);
+    await stage.post(10);
+    await stage.clock.run(1_000);
+    stage.world.setWallClock(-HOUR_MS);
+    const later = await stage.post(10);
+    for (const delivery of later) {
+      const { dueAt } = stage.world.view.delivery(delivery)!;
+      assert.ok(dueAt !== null && dueAt <= stage.clock.now(), 'by the clock as it is now');
+    }
+    // From the store, where they waited.
+    await stage.do(stage.clients.patchDestination(id, { status: 'active' }));
+    await stage.clock.run(MINUTE_MS);
+    assert.deepEqual(stage.tally(later), { succeeded: 10 });
+  });
+
+  situation('ahead by a week for a minute pauses nobody for failing', {}, async (stage) => {
+    const id = await stage.destination(BEHAVIOURS.fails, {
+      retryPolicy: { max_attempts: 20, initial_seconds: 5, factor: 1, jitter: 0 },
+    });
+    await stage.post(15);
+    await stage.clock.run(20_000);
+    const before = stage.received(id).length;
+    stage.world.setWallClock(WEEK_MS);
+    await stage.clock.run(MINUTE_MS);
+    assert.ok(stage.received(id).length > before, 'it fails on');
+    stage.world.setWallClock(-WEEK_MS);
+    await stage.clock.run(MINUTE_MS);
+    assert.equal(stage.world.view.destination(id)!.isPaused, false);
+  });
 
   situation('back does not hold up a backlog that was due', {}, async (stage) => {
     await stage.destination(BEHAVIOURS.ok, { ratePerSecond: 20 });

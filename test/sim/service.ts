@@ -10,6 +10,7 @@ import { createFollower } from '../../src/match/follow.ts';
 import { IndexedMatcher } from '../../src/match/indexed.ts';
 import type { Destination } from '../../src/model/destination.ts';
 import { createRecorder } from '../../src/record/recorder.ts';
+import { createClockTrust } from '../../src/runtime/clock-trust.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -51,6 +52,7 @@ export function createService(options: {
   const errors: { error: unknown; where: string }[] = [];
   const onError = (error: unknown, where: string): void => void errors.push({ error, where });
   const environments = [1, 2];
+  const clockTrust = createClockTrust(clock, () => undefined);
 
   const follower = createFollower({
     environments,
@@ -80,6 +82,7 @@ export function createService(options: {
     payloads,
     ownership: options.ownership,
     clock,
+    clockTrust,
     modeOf: (environment) => (environment === 1 ? 'live' : 'test'),
     bodyRetentionMs: settings.bodyRetentionMs,
     failingAfterMs: settings.failingAfterMs,
@@ -102,13 +105,16 @@ export function createService(options: {
     clock,
     ids: createIds(clock, random.fork()),
     bodyRetentionMs: settings.bodyRetentionMs,
+    maxFanout: 10_000,
     onScheduled: (deliveries, event, body) => dispatcher.offer(deliveries, event, body),
     onAccepted: () => undefined,
+    onReplayed: () => undefined,
     onRefused: () => undefined,
   });
   const retention = createRetentionLoops({
     store,
     clock,
+    clockTrust,
     bodyRetentionMs: settings.bodyRetentionMs,
     rowRetentionMs: settings.rowRetentionMs,
     onErased: () => undefined,

@@ -157,6 +157,34 @@ describe('what cannot be stored', () => {
     assert.equal(await scene.unfinishedCount(), 6, 'nothing of it counts');
   });
 
+  it('leaves what is stored accepted when the database goes away before the rest is', async (t) => {
+    const proxy = await startProxy(await databases.make(t));
+    atEnd(t, () => proxy.close());
+    let commits = 0;
+    const beforeStatement = (name: string): Promise<void> => {
+      if (name === 'COMMIT') commits++;
+      // All together and the first half have been tried.
+      if (name === 'transaction_xid' && commits === 2) proxy.goAway();
+      return Promise.resolve();
+    };
+    const store = await openPostgresStore(storeOptions(proxy.url, { clock: hastyClock, beforeStatement }));
+    atEnd(t, () => store.close());
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    const events = await Promise.all(Array.from({ length: 8 }, () => scene.event([destination])));
+    events[6] = { ...events[6]!, type: 'order.\u0000' };
+    commits = 0;
+    const results = await store.acceptEvents(events);
+    const wanted = events.map((_, i) => (i < 4 ? 'accepted' : 'failed'));
+    assert.deepEqual(
+      results.map((one) => one.result),
+      wanted,
+    );
+    for (const one of results) if (one.result === 'failed') assert.ok(isUnavailable(one.error));
+    proxy.comeBack();
+    assert.equal((await scene.list()).rows.length, 4);
+  });
+
   it('does not keep other results from being recorded, nor has them recorded twice', async (t) => {
     const scene = new Scene(await databases.open(t));
     const destination = await scene.createDestination();

@@ -59,7 +59,7 @@ describe('opening', () => {
     const options = { databaseUrl: await databases.make(t), dataDir: '', masterKey: null, random: systemRandom };
     const missing = refuses('wrong_master_key', 'MASTER_KEY', 'openssl');
     await assert.rejects(openStore(options), missing);
-    await assert.rejects(openToolStore({ ...options, clock: systemClock }), missing);
+    await assert.rejects(openToolStore({ ...options, clock: systemClock, mayMake: false }), missing);
   });
 
   it('refuses a schema that a newer program made', async (t) => {
@@ -84,6 +84,17 @@ describe('opening', () => {
     );
   });
 
+  it('makes no schema for a command that only works on what there is', async (t) => {
+    const databaseUrl = await databases.makeEmpty(t);
+    const masterKey = Buffer.alloc(32, 7).toString('hex');
+    const options = { databaseUrl, dataDir: '', masterKey, random: systemRandom, clock: systemClock };
+    await assert.rejects(openToolStore({ ...options, mayMake: false }), refuses('missing', 'DATABASE_URL'));
+    const made = `SELECT count(*)::int4 AS tables FROM pg_class WHERE relname = 'environments'`;
+    assert.deepEqual(await server.query(made, nameOf(databaseUrl)), [{ tables: 0 }]);
+    await (await openToolStore({ ...options, mayMake: true })).close();
+    assert.deepEqual(await server.query(made, nameOf(databaseUrl)), [{ tables: 1 }]);
+  });
+
   it('lets commands change keys beside a server', async (t) => {
     const url = await databases.make(t);
     const scene = new Scene(await openPostgresStore(storeOptions(url)));
@@ -93,6 +104,7 @@ describe('opening', () => {
       masterKey: Buffer.alloc(32, 7).toString('hex'),
       random: systemRandom,
       clock: systemClock,
+      mayMake: false,
     });
     await tool.createApiKey(scene.apiKey());
     assert.equal((await scene.store.readApiKeys()).length, 1);

@@ -10,9 +10,10 @@ import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-sto
 import { TURN_LOCK } from '../../src/store/postgres/turns.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { NewNode } from '../../src/store/store.ts';
-import { Service, environmentOf, runCommand } from '../e2e/service.ts';
+import { Service, environmentOf, runCommand, startService } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
+import { startProxy } from './postgres/proxy.ts';
 import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { Scene } from './scene.ts';
@@ -110,6 +111,32 @@ describe('the first keys', { timeout: 120_000 }, () => {
     for (const service of services) atEnd(t, () => service.end());
     await Promise.all(services.map((service) => service.start()));
     assert.equal(services.filter(({ key }) => key !== '').length, 1);
+  });
+});
+
+describe('a database that is away from the second connection on', { timeout: 120_000 }, () => {
+  for (const command of [['serve'], ['keys', 'list']]) {
+    it(`ends ${command.join(' ')} with the cause, in bounded time`, async (t) => {
+      const proxy = await startProxy(await databases.make(t));
+      atEnd(t, () => proxy.close());
+      proxy.admit(1);
+      const environment = environmentOf({ DATABASE_URL: proxy.url, MASTER_KEY: HEX_KEY, PORT: '0' });
+      const { code, stderr } = await runCommand(command, environment);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, /DATABASE_URL cannot be reached: (Connection terminated|read ECONNRESET)/);
+    });
+  }
+});
+
+describe('a service on PostgreSQL', () => {
+  it('says which database it serves, without the password', async (t) => {
+    const url = new URL(await databases.make(t));
+    url.password = 'not-to-be-shown';
+    const service = await startService(t, { DATABASE_URL: url.href, MASTER_KEY: HEX_KEY });
+    await service.stop();
+    const { database, data_dir: dataDir } = service.logEntries().find(({ msg }) => msg === 'listening')!;
+    assert.deepEqual([database, dataDir], [`${url.host}${url.pathname}`, undefined]);
+    assert.ok(!service.output.includes('not-to-be-shown'));
   });
 });
 

@@ -32,9 +32,10 @@ const SCAN_OF_HOT = new RegExp(`Scan (using \\w+ )?on (${DISTRIBUTED.join('|')})
 /** Once at the start: what it counts, or all that there is of it. A copy reads all there is as well, key by key. */
 const MAY_WALK = ['backlog_count', 'destination_health_all'];
 
-/** Distributed, a batch that changes rows runs shard by shard: the form for all at once is never sent then. */
+/** Distributed, a batch that changes rows runs by shard or by row: the form for all at once is never sent then. */
 const names = new Set(statements.map(({ name }) => name));
-const sent = statements.filter(({ name }) => !name.startsWith('test_') && !names.has(`${name}_of_shard`));
+const isSentApart = (name: string): boolean => names.has(`${name}_of_shard`) || names.has(`${name}_of_row`);
+const sent = statements.filter(({ name }) => !name.startsWith('test_') && !isSentApart(name));
 
 const TABLES = [...DISTRIBUTED, ...REFERENCE, ...LOCAL];
 
@@ -82,15 +83,24 @@ describe('the statements, as Citus gets them', () => {
   it('change rows of one shard, named by a parameter: across shards each would lock out the others', () => {
     assert.ok(writes.length > 20);
     for (const { name, text } of writes.filter((one) => !isPlainInsert(one.text))) {
-      assert.match(text, /\bshard = \$\d::int2|^\s*INSERT INTO [^)]+\)\s+SELECT \$1::int2/, name);
+      assert.match(text, /\bshard = \$\d::int2|^\s*INSERT INTO [^)]+\) VALUES \(\$1::int2/, name);
       assert.doesNotMatch(text, /r\.shard|SET shard\b|, shard =/, name);
     }
+  });
+
+  it('insert what may be there already row by row, as values: a SELECT would go by way of files', () => {
+    const upserts = writes.filter(({ text }) => /^\s*INSERT\b/.test(text) && !isPlainInsert(text));
+    assert.deepEqual(upserts.map(({ name }) => name).sort(), [
+      'destination_health_upsert_of_row',
+      'idempotency_take_free_of_row',
+    ]);
+    for (const { name, text } of upserts) assert.doesNotMatch(text, /\bSELECT\b|unnest/, name);
   });
 
   it('insert what is only inserted together, whatever its shards: by shard each would need a connection', () => {
     const inserts = writes.filter(({ text }) => isPlainInsert(text));
     assert.ok(inserts.length >= 5);
-    for (const { insert } of Object.values(TABLE_STATEMENTS)) assert.equal(insert.ofShard, null);
+    for (const { insert } of Object.values(TABLE_STATEMENTS)) assert.equal(insert.apart, null);
     for (const { name, text } of inserts) {
       assert.match(text, /SELECT r\.shard\b[^()]*(\(\))*[^()]* FROM unnest\(\$1::int2\[\]/, name);
       assert.equal(mentions(text, TABLES).length, 1, `${name} selects from its parameters alone`);

@@ -9,7 +9,7 @@ import { createSealer } from '../../src/runtime/sealer.ts';
 import { createWriter } from '../../src/store/sqlite/connection.ts';
 import type { Database } from '../../src/store/sqlite/database.ts';
 import { READING, WRITING } from '../../src/store/sqlite/methods.ts';
-import { openPrepared } from '../../src/store/sqlite/prepare-database.ts';
+import { openInMemory } from '../../src/store/sqlite/prepare-database.ts';
 import { selectOfStatuses } from '../../src/store/sqlite/queries/list-deliveries.ts';
 import type { Store } from '../../src/store/store.ts';
 import { LIVE, NO_FILTER, Scene } from './scene.ts';
@@ -28,7 +28,7 @@ describe('the plan of every statement', () => {
 
   before(async () => {
     const masterKey = new Uint8Array(32);
-    db = openPrepared(':memory:', createSealer(masterKey, systemRandom));
+    db = openInMemory(':memory:', createSealer(masterKey, systemRandom));
     const prepare = db.prepare.bind(db);
     db.prepare = (sql, options) => {
       statements.add(sql);

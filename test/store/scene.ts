@@ -21,6 +21,7 @@ import type {
   NewDelivery,
   NewEvent,
   ResultToRecord,
+  ScheduledPageRequest,
   SendAgainRequest,
   Store,
 } from '../../src/store/store.ts';
@@ -34,6 +35,11 @@ export const DAY = 24 * HOUR;
 
 export const NO_FILTER: DeliveryFilter = { eventId: null, destinationId: null, status: null, since: null, until: null };
 export const MANY = { perDestinationMax: 1_000, perEnvironmentMax: 1_000_000 };
+
+/** What the answer to an event's POST listed, of few deliveries. */
+export function firstOf(environment: number, eventId: EventId): ScheduledPageRequest {
+  return { environment, eventId, which: 'first', after: null };
+}
 
 /** `now` starts at START and moves only when the test says so. */
 export class Scene {
@@ -136,6 +142,7 @@ export class Scene {
       idempotencyKey: null,
       occurredAt: this.now,
       createdAt: this.now,
+      dueAt: this.now,
       body: new TextEncoder().encode('{"amount":1.0}'),
       configVersion: await this.configVersion(environment),
       idempotency: null,

@@ -1,6 +1,6 @@
 // Backups: whole, openable, taken while the server writes, never half there.
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { backupSqlite } from '../../src/store/sqlite/backup.ts';
@@ -38,7 +38,11 @@ describe('a backup', () => {
 
   it('never overwrites, and leaves nothing where it fails', async (t) => {
     const [dataDir, copyDir] = [makeDataDir(t), makeDataDir(t)];
-    assert.throws(() => backupSqlite({ dataDir, target: join(copyDir, 'none') }), unwritable, 'there is no database');
+    for (const makeSlip of [() => {}, () => writeFileSync(join(dataDir, 'postrider.db'), '')]) {
+      makeSlip();
+      assert.throws(() => backupSqlite({ dataDir, target: join(copyDir, 'none') }), { code: 'missing' });
+    }
+    rmSync(join(dataDir, 'postrider.db'));
     await openServer(t, dataDir);
     writeFileSync(join(copyDir, 'taken'), 'precious');
     assert.throws(() => backupSqlite({ dataDir, target: join(copyDir, 'taken') }), unwritable);

@@ -1,7 +1,21 @@
 // Opening the embedded store: what is refused, that a refusal changes nothing and says what to do, and that a start
 // that was cut off is gone on with.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -15,6 +29,7 @@ import { openDatabase, readNumber } from '../../src/store/sqlite/database.ts';
 import { openSqliteTool } from '../../src/store/sqlite/tool-store.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StoreErrorCode } from '../../src/store/store.ts';
+import { mountDisk } from '../e2e/small-disk.ts';
 import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { LIVE, Scene } from './scene.ts';
 
@@ -117,19 +132,81 @@ describe('opening', () => {
     }
   });
 
-  it('goes on where a first start was cut off, however early', async (t) => {
-    const empty = makeDataDir(t);
-    writeFileSync(databasePath(empty), '');
-    await openServer(t, empty);
+  it('goes on where a first start was cut off: until it is whole the database has another name', async (t) => {
+    const begun = makeDataDir(t);
+    const draft = `${databasePath(begun)}.${process.pid}.new`;
+    writeFileSync(draft, 'half a database');
+    writeFileSync(`${draft}-journal`, '');
+    await openServer(t, begun);
+    assert.deepEqual(
+      readdirSync(begun).filter((name) => name.includes('.new')),
+      [],
+    );
+  });
 
-    const withoutKeyCheck = await makeUsed(t);
-    edit(withoutKeyCheck.path, "DELETE FROM meta WHERE name = 'key_check'");
-    const scene = new Scene(await openServer(t, withoutKeyCheck.dataDir));
-    assert.equal(await scene.unfinishedCount(), 50);
+  it('refuses an empty database and one without tables, which no first start leaves behind', async (t) => {
+    for (const masterKey of [true, false]) {
+      const lost = await makeUsed(t);
+      if (masterKey) writeFileSync(join(lost.dataDir, 'master.key'), Buffer.from(MASTER_KEY).toString('hex'));
+      truncateSync(lost.path);
+      await assert.rejects(openServer(t, lost.dataDir), refuses('corrupt', lost.path, 'lost', 'backup', 'remove'));
+      assert.equal(statSync(lost.path).size, 0);
+    }
+    const bare = makeDataDir(t);
+    edit(databasePath(bare), 'PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL');
+    await assert.rejects(openServer(t, bare), refuses('corrupt', databasePath(bare)));
+  });
 
-    const unmigrated = makeDataDir(t);
-    edit(databasePath(unmigrated), 'PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL');
-    await openServer(t, unmigrated);
+  it('refuses to make a database beside the log of one that is missing, which it would take for its own', async (t) => {
+    const { dataDir, path } = await makeUsed(t);
+    renameSync(path, `${path}.moved`);
+    writeFileSync(`${path}-wal`, 'a log');
+    await assert.rejects(openServer(t, dataDir), refuses('corrupt', path, '-wal', 'put it back'));
+    assert.ok(!existsSync(path));
+    assert.equal(readFileSync(`${path}-wal`, 'utf8'), 'a log');
+    rmSync(`${path}-wal`);
+    renameSync(`${path}.moved`, path);
+    await openServer(t, dataDir);
+  });
+
+  it('tells what other users of the machine could do with its files', async (t) => {
+    const { dataDir, path } = await makeUsed(t);
+    const warnings: string[] = [];
+    const open = async () => (await openServer(t, dataDir, { onWarning: (text) => warnings.push(text) })).close();
+    await open();
+    assert.deepEqual(warnings, []);
+    writeFileSync(join(dataDir, 'master.key'), '', { mode: 0o640 });
+    chmodSync(dataDir, 0o777);
+    chmodSync(path, 0o604);
+    await open();
+    assert.equal(warnings.length, 3);
+    assert.match(warnings[0]!, /has mode 0777.*chmod 700/);
+    assert.match(warnings[1]!, /master\.key has mode 0640.*chmod 600/);
+    assert.match(warnings[2]!, /postrider\.db has mode 0604.*chmod 600/);
+  });
+
+  it('says that a file system is read-only, and that there is no room', async (t) => {
+    const disk = mountDisk(t, 1);
+    if (typeof disk === 'string') return t.skip(disk);
+    const used = await makeUsed(t);
+    const [dataDir, fresh] = [join(disk.path, 'used'), join(disk.path, 'fresh')];
+    cpSync(used.dataDir, dataDir, { recursive: true });
+    mkdirSync(fresh);
+    await disk.fillTo(0);
+    const options = { databaseUrl: null, masterKey: null, random: systemRandom };
+    await assert.rejects(openStore({ ...options, dataDir: fresh }), refuses('disk_full', fresh, 'start again'));
+    await assert.rejects(openServer(t, fresh), refuses('disk_full', fresh, 'start again'));
+    assert.deepEqual(
+      readdirSync(fresh).filter((name) => name !== 'server.lock'),
+      [],
+      'and nothing is left by half',
+    );
+    await disk.makeRoom();
+    execFileSync('mount', ['-o', 'remount,ro', disk.path]);
+    for (const place of [dataDir, fresh, join(disk.path, 'new')]) {
+      await assert.rejects(openServer(t, place), refuses('unwritable', place, 'read-only', 'DATA_DIR'));
+      await assert.rejects(openStore({ ...options, dataDir: place }), StoreError);
+    }
   });
 
   it('of a damaged page met later says corrupt, and the rest can still be read', async (t) => {

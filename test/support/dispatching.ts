@@ -11,6 +11,7 @@ import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { createRecorder } from '../../src/record/recorder.ts';
+import { createClockTrust } from '../../src/runtime/clock-trust.ts';
 import type { EventPayload, RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
@@ -42,6 +43,7 @@ export async function startDispatching(options: {
   const destinations = new Map<DeliveryId, DestinationId>();
   const onWire = new Map<DeliveryId, Request>();
   const sentAt: number[] = [];
+  const sent: DeliveryId[] = [];
   const storing: HeldBatch[] = [];
   const store = {
     sweep: async () => {
@@ -82,6 +84,7 @@ export async function startDispatching(options: {
           resolve({ ...SUCCESS, startedAt: clock.now(), ...result });
         };
         sentAt.push(clock.monotonic());
+        sent.push(id);
         onWire.set(id, { destinationId: destinations.get(id)!, end: () => end() });
         abort!.addEventListener('abort', () => end({ outcome: 'cancelled' }));
       }),
@@ -89,6 +92,7 @@ export async function startDispatching(options: {
     payloads,
     ownership,
     clock,
+    clockTrust: createClockTrust(clock, () => undefined),
     modeOf: () => 'test',
     bodyRetentionMs: Number.MAX_SAFE_INTEGER,
     failingAfterMs: 0,
@@ -111,5 +115,5 @@ export async function startDispatching(options: {
     const event = { id: eventId, environment: 1, type: 'a.b', idempotencyKey: null, occurredAt: 0, createdAt: 0 };
     dispatcher.offer(deliveries, event, new Uint8Array());
   };
-  return { clock, dispatcher, stored, onWire, sentAt, storing, offer };
+  return { clock, dispatcher, stored, onWire, sentAt, sent, storing, offer };
 }

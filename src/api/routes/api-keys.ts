@@ -7,12 +7,13 @@ import { mintApiKey } from '../../runtime/mint-api-key.ts';
 import type { Cursors } from '../cursor.ts';
 import { notFound, readPathId } from '../path-id.ts';
 import { present } from '../present.ts';
+import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import { apiKeyInput, apiKeyPage, createdApiKey } from '../schemas/api-key.ts';
 import type { ApiKeyInput } from '../schemas/api-key.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
 import type { ApiServices } from '../services.ts';
-import { parseTime, TIME_RULE } from '../time-input.ts';
+import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 
 const tags = ['API keys'];
 
@@ -59,12 +60,12 @@ const creation = {
     summary: 'Make an API key',
     description: 'Its text is in the answer and nowhere else. `mode` is that of the calling key unless given.',
     body: apiKeyInput,
-    response: { 201: createdApiKey.ref },
+    response: { 201: createdApiKey },
   },
   config: {
     scope: 'admin',
     errors: [],
-    responseHeaders: { Location: 'The path of the key, by which it can be revoked.' },
+    responseHeaders: { 201: LOCATION },
   },
 } as const;
 

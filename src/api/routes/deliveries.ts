@@ -52,7 +52,7 @@ const reading = {
     tags,
     operationId: 'readDelivery',
     summary: 'Read a delivery with the whole history of its attempts',
-    response: { 200: deliveryWithRetries.ref },
+    response: { 200: deliveryWithRetries },
   },
   config: { scope: 'read', errors: ['delivery_not_found'] },
 } as const;
@@ -65,7 +65,7 @@ const retrying = {
     description:
       'Outside the schedule, whatever the delivery’s status, even while its destination is paused. While an attempt ' +
       'is under way or a forced one waits, nothing is added.',
-    response: { 202: delivery.ref },
+    response: { 202: delivery },
   },
   config: { scope: 'operate', errors: ['delivery_not_found', 'delivery_too_old', 'destination_not_found'] },
 } as const;

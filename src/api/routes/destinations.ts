@@ -14,6 +14,7 @@ import type { Cursors } from '../cursor.ts';
 import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../destination-rules.ts';
 import { notFound, readPathId } from '../path-id.ts';
 import { HIDDEN, presentDestination } from '../present.ts';
+import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import type { ApiServices } from '../services.ts';
 import { formatSecret, makeSigningKey } from '../signing-secret.ts';
@@ -63,12 +64,12 @@ const creation = {
     operationId: 'createDestination',
     summary: 'Register a destination',
     body: destinationInput,
-    response: { 201: createdDestination.ref },
+    response: { 201: createdDestination },
   },
   config: {
     scope: 'manage',
     errors: ['invalid_url', 'url_not_reachable', 'over_destination_limit', 'rate_limited'],
-    responseHeaders: { Location: 'Where the destination can be read.' },
+    responseHeaders: { 201: LOCATION },
   },
 } as const;
 
@@ -88,7 +89,7 @@ const reading = {
     tags,
     operationId: 'readDestination',
     summary: 'Read a destination',
-    response: { 200: destination.ref },
+    response: { 200: destination },
   },
   config: { scope: 'read', errors: ['destination_not_found'] },
 } as const;
@@ -102,7 +103,7 @@ const changing = {
       'Fields that are given are replaced whole; null clears those that are optional. In `headers`, the value `***` ' +
       'keeps what is stored. The change holds for the next attempt of every unfinished delivery.',
     body: destinationPatch,
-    response: { 200: destination.ref },
+    response: { 200: destination },
   },
   config: { scope: 'manage', errors: ['destination_not_found', 'invalid_url'] },
 } as const;

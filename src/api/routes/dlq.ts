@@ -2,7 +2,7 @@
 import type { Cursors } from '../cursor.ts';
 import { EMPTY_PAGE } from '../cursor.ts';
 import type { ApiApp } from '../route-config.ts';
-import { delivery, deliveryPage, deliveryQuery } from '../schemas/delivery.ts';
+import { deadDeliveryQuery, delivery, deliveryPage } from '../schemas/delivery.ts';
 import type { ApiServices } from '../services.ts';
 import { createDeliveryList, readDeliveryId, sendAgain } from './deliveries.ts';
 
@@ -29,7 +29,7 @@ const listing = {
     tags,
     operationId: 'listDeadDeliveries',
     summary: 'List dead deliveries, newest first',
-    querystring: deliveryQuery,
+    querystring: deadDeliveryQuery,
     response: { 200: deliveryPage },
   },
   config: { scope: 'read', errors: ['invalid_cursor'] },
@@ -41,7 +41,7 @@ const replaying = {
     operationId: 'replayDeadDelivery',
     summary: 'Give a dead delivery a fresh schedule',
     description: 'It becomes `pending`; its history is kept. A delivery that is not dead is not in the DLQ: 404.',
-    response: { 202: delivery.ref },
+    response: { 202: delivery },
   },
   config: { scope: 'operate', errors: ['delivery_not_found', 'delivery_too_old', 'destination_not_found'] },
 } as const;

@@ -1,21 +1,33 @@
 // /v1/events/batch: many events in one request, each accepted or refused by itself.
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AcceptedEvent } from '../../accept/accept.ts';
+import { Allowance } from '../../accept/allowance.ts';
 import { ApiError } from '../../model/error.ts';
-import { BATCH_BYTES_MAX, BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
-import { describeError, toApiError } from '../error-response.ts';
+import { BATCH_BYTES_MAX, BATCH_DELIVERIES_MAX, BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
+import { createBreaks } from '../../runtime/clock.ts';
+import { describeError, retryAfterSecondsOf, toApiError } from '../error-response.ts';
+import { pieceAccepted } from '../event-answer.ts';
 import { readEvent } from '../event-input.ts';
-import { presentEventWithDeliveries } from '../present.ts';
+import { sendPieces } from '../pieces.ts';
+import type { Piece } from '../pieces.ts';
 import type { JsonItem } from '../request-json.ts';
 import type { ApiApp } from '../route-config.ts';
-import { batchInput, batchInputDocumented, batchResults, eventInput } from '../schemas/event.ts';
+import { batchInput, batchResult, batchResults, eventInput } from '../schemas/event.ts';
 import type { EventInput } from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';
 import { explainFaults } from '../validation.ts';
 
 const EVENT_BYTES_MAX = BODY_BYTES_MAX + ENVELOPE_BYTES_MAX;
+/** Two transactions: one is written while the next is matched. An event alone may have more. */
+const DELIVERIES_AHEAD_MAX = 10_000;
+/** Then other requests get their turn. */
+const TURN_MS_MAX = 5;
 
 export function addEventBatchRoutes(app: ApiApp, services: ApiServices): void {
-  app.route({ method: 'POST', url: '/v1/events/batch', ...batch, handler: (request) => acceptAll(services, request) });
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    await sendPieces(reply, pieceResults(services, request, reply), { status: 200 });
+  };
+  app.route({ method: 'POST', url: '/v1/events/batch', ...batch, handler });
 }
 
 const batch = {
@@ -23,7 +35,10 @@ const batch = {
     tags: ['Events'],
     operationId: 'createEvents',
     summary: 'Accept up to 1,000 events',
-    description: 'Each event gets the result that it would get by itself; those that are good are accepted.',
+    description:
+      'Each event gets the result that it would get by itself; those that are good are accepted. A batch makes at ' +
+      'most 100,000 deliveries: from the first event on that does not fit, results are `unavailable`, to be sent ' +
+      'again in another batch.',
     body: batchInput,
     response: { 200: batchResults },
   },
@@ -32,23 +47,60 @@ const batch = {
     errors: [],
     bodyBytesMax: BATCH_BYTES_MAX,
     bodyShape: { items: { name: 'events', shape: { raw: 'body', isRawOpaque: true } } },
-    documentedBody: batchInputDocumented,
   },
 } as const;
 
-async function acceptAll(services: ApiServices, request: FastifyRequest) {
+async function* pieceResults(
+  services: ApiServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): AsyncGenerator<Piece> {
+  let separator = '{"data":[';
+  for await (const { error, accepted } of acceptInOrder(services, request)) {
+    yield separator;
+    separator = ',';
+    if (error !== null) {
+      yield reply.serializeInput(error, BATCH_RESULT);
+      continue;
+    }
+    yield `{"status":${accepted.isRepeat ? 200 : 202},"event":`;
+    yield* pieceAccepted(services, reply, accepted);
+    yield '}';
+  }
+  yield ']}';
+}
+
+/** The serialiser is looked up by this object. */
+const BATCH_RESULT: Record<string, unknown> = { ...batchResult };
+
+/**
+ * Events are not accepted one after the other: they share transactions. They are matched one after the other, for of
+ * equal idempotency keys the first wins, and only as far ahead of their answers that what is matched and not yet taken
+ * by the caller is bounded. Who breaks the connection off ends the batch there.
+ */
+async function* acceptInOrder(services: ApiServices, request: FastifyRequest): AsyncGenerator<Result> {
   const { events } = request.body as { events: JsonItem[] };
-  const validate = createValidator(request);
-  // Not one after the other: they share transactions, and of equal idempotency keys the first submitted wins.
-  const data = await Promise.all(events.map((item, index) => acceptItem(services, request, { item, index, validate })));
-  return { data };
+  const begin = createBegin(services, request);
+  const takeBreak = createBreaks(services.clock, TURN_MS_MAX);
+  const begun: Begun[] = [];
+  let deliveriesAhead = 0;
+  for (let next = 0; next < events.length || begun.length > 0;) {
+    while (next < events.length && deliveriesAhead < DELIVERIES_AHEAD_MAX) {
+      const one = await begin(events[next]!, next++);
+      deliveriesAhead += one.deliveryCount;
+      begun.push(one);
+      await takeBreak();
+    }
+    const first = begun.shift()!;
+    yield await first.result;
+    deliveriesAhead -= first.deliveryCount;
+  }
 }
 
 type Validator = (item: JsonItem) => EventInput;
 
 function createValidator(request: FastifyRequest): Validator {
-  const validate =
-    request.getValidationFunction(eventInput.schema) ?? request.compileValidationSchema(eventInput.schema);
+  const validate = request.getValidationFunction(eventInput) ?? request.compileValidationSchema(eventInput);
   return ({ value, fault, byteLength }) => {
     if (fault !== null) throw fault;
     if (byteLength > EVENT_BYTES_MAX) {
@@ -59,18 +111,32 @@ function createValidator(request: FastifyRequest): Validator {
   };
 }
 
-async function acceptItem(
-  { acceptor, log }: ApiServices,
-  request: FastifyRequest,
-  { item, index, validate }: { item: JsonItem; index: number; validate: Validator },
-) {
-  try {
-    const accepted = await acceptor.accept(readEvent(validate(item), request.caller.environment));
-    const event = presentEventWithDeliveries(accepted.event, accepted.deliveries);
-    return { status: accepted.isRepeat ? 200 : 202, event };
-  } catch (fault) {
-    const error = toApiError(fault, { requestId: request.id, route: '/v1/events/batch', log });
-    const described = describeError(error, request.id);
-    return { status: error.status, error: { ...described, param: `/events/${index}${error.param ?? ''}` } };
-  }
+type Begun = { deliveryCount: number; result: Promise<Result> };
+type Result = { error: null; accepted: AcceptedEvent } | { error: Refused; accepted: null };
+type Refused = ReturnType<typeof presentRefusal>;
+
+/** Never rejects: an event that is refused leaves the others alone. */
+function createBegin({ acceptor, log }: ApiServices, request: FastifyRequest) {
+  const validate = createValidator(request);
+  const allowance = new Allowance(BATCH_DELIVERIES_MAX);
+  return async (item: JsonItem, index: number): Promise<Begun> => {
+    const refuse = (fault: unknown): Result => {
+      const error = toApiError(fault, { requestId: request.id, route: '/v1/events/batch', log });
+      return { error: presentRefusal(error, request.id, index), accepted: null };
+    };
+    try {
+      const incoming = readEvent(validate(item), request.caller.environment);
+      const { deliveryCount, stored } = await acceptor.begin(incoming, allowance);
+      return { deliveryCount, result: stored.then((accepted) => ({ error: null, accepted }), refuse) };
+    } catch (fault) {
+      return { deliveryCount: 0, result: Promise.resolve(refuse(fault)) };
+    }
+  };
+}
+
+function presentRefusal(error: ApiError, requestId: string, index: number) {
+  const param = `/events/${index}${error.param ?? ''}`;
+  const wait = retryAfterSecondsOf(error);
+  const described = { ...describeError(error, requestId), param };
+  return { status: error.status, error: wait === null ? described : { ...described, retry_after_seconds: wait } };
 }

@@ -1,16 +1,21 @@
 // /v1/events: accepting events, and reading and replaying those that were accepted.
 import type { FastifyReply } from 'fastify';
+import type { Delivery } from '../../model/delivery.ts';
 import { BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
 import { ApiError } from '../../model/error.ts';
 import { findPatternFault } from '../../model/event-type.ts';
 import type { EventId } from '../../model/id.ts';
-import type { EventWithBody, TypeSelection } from '../../store/store.ts';
+import { SCHEDULED_PAGE } from '../../store/store.ts';
+import type { TypeSelection } from '../../store/store.ts';
 import type { Cursors } from '../cursor.ts';
-import { JSON_TYPE } from '../error-response.ts';
+import { pieceAccepted, pieceStored } from '../event-answer.ts';
 import { readEvent } from '../event-input.ts';
 import { notFound, readPathId } from '../path-id.ts';
+import { sendPieces } from '../pieces.ts';
+import type { Piece } from '../pieces.ts';
 import { present, presentEvent, presentEventWithDeliveries } from '../present.ts';
 import type { ApiApp } from '../route-config.ts';
+import { delivery } from '../schemas/delivery.ts';
 import { acceptedEvent, eventInput, eventPage, eventQuery, eventWithBody } from '../schemas/event.ts';
 import { replayedDeliveries, replayInput } from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';
@@ -22,10 +27,13 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
   const { store, acceptor } = services;
 
   app.post('/v1/events', acceptance, async ({ caller, body }, reply) => {
-    const { event, deliveries, isRepeat } = await acceptor.accept(readEvent(body, caller.environment));
-    if (isRepeat) reply.code(200).header('idempotent-replayed', 'true');
-    else reply.code(202);
-    return presentEventWithDeliveries(event, deliveries);
+    const accepted = await acceptor.accept(readEvent(body, caller.environment));
+    if (!accepted.isRepeat && accepted.deliveries.length <= SCHEDULED_PAGE) {
+      reply.code(202);
+      return presentEventWithDeliveries(accepted.event, accepted.deliveries);
+    }
+    const repeated = { status: 200, headers: { 'idempotent-replayed': 'true' } };
+    return sendPieces(reply, pieceAccepted(services, reply, accepted), accepted.isRepeat ? repeated : { status: 202 });
   });
 
   app.get('/v1/events', listing, async ({ caller, query }) => {
@@ -41,17 +49,21 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
   app.get('/v1/events/:id', reading, async ({ caller, params }, reply) => {
     const found = await store.readEvent({ environment: caller.environment, id: readId(params) });
     if (found === null) throw notFound('event_not_found');
-    return sendWithBody(reply, found, services.clock.now() - services.limits.bodyRetentionMs);
+    const isErased = found.event.createdAt < services.clock.now() - services.limits.bodyRetentionMs;
+    const shown = isErased ? { ...found, body: null } : found;
+    return sendPieces(reply, pieceStored(services, reply, shown), { status: 200 });
   });
 
   app.post('/v1/events/:id/replay', replaying, async ({ caller, params, body }, reply) => {
     const destinationIds = body.destination_ids ?? null;
     const replay = { environment: caller.environment, eventId: readId(params), destinationIds };
-    const deliveries = await acceptor.replay(replay);
-    reply.code(202);
-    return { data: deliveries.map((delivery) => present(delivery)) };
+    return sendPieces(reply, pieceRows(reply, await acceptor.replay(replay)), { status: 202 });
   });
 }
+
+const IDEMPOTENT_REPLAYED = {
+  'Idempotent-Replayed': { description: 'That nothing new was stored.', schema: { type: 'string', enum: ['true'] } },
+} as const;
 
 const acceptance = {
   schema: {
@@ -61,15 +73,16 @@ const acceptance = {
     description:
       'When the 202 arrives, the event and its deliveries are stored for good. The same request under the same ' +
       'idempotency key gets 200 and what was stored the first time.',
-    body: eventInput.ref,
-    response: { 200: acceptedEvent.ref, 202: acceptedEvent.ref },
+    body: eventInput,
+    response: { 200: acceptedEvent, 202: acceptedEvent },
   },
   config: {
     scope: 'publish',
-    errors: ['invalid_event_type', 'idempotency_key_conflict'],
+    errors: ['invalid_event_type', 'idempotency_key_conflict', 'over_fanout_limit'],
     bodyBytesMax: BODY_BYTES_MAX + ENVELOPE_BYTES_MAX,
     bodyShape: { raw: 'body', isRawOpaque: true },
-    responseHeaders: { 'Idempotent-Replayed': '`true` if the event had been accepted before.' },
+    responseDescriptions: { 200: 'It had been accepted before: the stored event.' },
+    responseHeaders: { 200: IDEMPOTENT_REPLAYED },
   },
 } as const;
 
@@ -90,7 +103,7 @@ const reading = {
     operationId: 'readEvent',
     summary: 'Read an event with its body and its deliveries',
     description: 'The body is as it was posted; null once it has been erased. Of its deliveries the newest 10,000.',
-    response: { 200: eventWithBody.ref },
+    response: { 200: eventWithBody },
   },
   config: { scope: 'read', errors: ['event_not_found'] },
 } as const;
@@ -103,7 +116,10 @@ const replaying = {
     body: replayInput,
     response: { 202: replayedDeliveries },
   },
-  config: { scope: 'operate', errors: ['event_not_found', 'event_too_old', 'destination_not_subscribed'] },
+  config: {
+    scope: 'operate',
+    errors: ['event_not_found', 'event_too_old', 'destination_not_subscribed', 'over_fanout_limit'],
+  },
 } as const;
 
 function readId(params: unknown): EventId {
@@ -121,14 +137,13 @@ function readTypeSelection(pattern: string | undefined): TypeSelection | null {
 }
 
 /** The serialiser is looked up by this object. */
-const ACCEPTED_EVENT: Record<string, unknown> = { ...acceptedEvent.ref };
+const DELIVERY: Record<string, unknown> = { ...delivery };
 
-/** The stored body goes into the answer as its bytes are: parsing it would change numbers and key order. */
-function sendWithBody(reply: FastifyReply, found: EventWithBody, bodyCutoff: number) {
-  const { event, deliveries } = found;
-  const body = event.createdAt < bodyCutoff ? null : found.body;
-  const presented = presentEventWithDeliveries(event, deliveries);
-  const members = reply.serializeInput(presented, ACCEPTED_EVENT).slice(0, -1);
-  const answer = Buffer.concat([Buffer.from(`${members},"body":`), body ?? Buffer.from('null'), Buffer.from('}')]);
-  return reply.header('content-type', JSON_TYPE).send(answer);
+async function* pieceRows(reply: FastifyReply, rows: Iterable<Delivery>): AsyncGenerator<Piece> {
+  let separator = '{"data":[';
+  for (const row of rows) {
+    yield separator + reply.serializeInput(present(row), DELIVERY);
+    separator = ',';
+  }
+  yield separator === ',' ? ']}' : `${separator}]}`;
 }

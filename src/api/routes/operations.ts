@@ -28,7 +28,7 @@ export function addOperationRoutes(app: ApiApp, services: ApiServices): void {
 
   let document: Buffer | null = null;
   app.get('/openapi.json', openapi, async (_request, reply) => {
-    document ??= Buffer.from(JSON.stringify(app.swagger()));
+    document ??= Buffer.from(JSON.stringify(app.openapi()));
     return reply.header('content-type', JSON_TYPE).send(document);
   });
 }

@@ -48,7 +48,7 @@ const rotation = {
     operationId: 'rotateSigningKey',
     summary: 'Make a new signing key',
     body: rotationInput,
-    response: { 201: rotatedSigningKey.ref },
+    response: { 201: rotatedSigningKey },
   },
   config: { scope: 'manage', errors: ['destination_not_found', 'rotation_in_progress'] },
 } as const;

@@ -14,6 +14,7 @@ import type { Cursors } from '../cursor.ts';
 import { notFound, readPathId } from '../path-id.ts';
 import { presentSubscription } from '../present.ts';
 import { RawObject } from '../request-json.ts';
+import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import { closed, id, pageQuery } from '../schemas/fields.ts';
 import { subscription, subscriptionInput, subscriptionPage } from '../schemas/subscription.ts';
@@ -64,13 +65,14 @@ const creation = {
     summary: 'Subscribe a destination to events',
     description: 'If the destination has the same subscription already, the answer is 200 with the one that exists.',
     body: subscriptionInput,
-    response: { 200: subscription.ref, 201: subscription.ref },
+    response: { 200: subscription, 201: subscription },
   },
   config: {
     scope: 'manage',
     errors: ['destination_not_found', 'invalid_event_type_pattern', 'invalid_filter', 'over_subscription_limit'],
     bodyShape: { raw: 'filter' },
-    responseHeaders: { Location: 'Where the subscription can be read.' },
+    responseDescriptions: { 200: 'It was there already.' },
+    responseHeaders: { 200: LOCATION, 201: LOCATION },
   },
 } as const;
 
@@ -90,7 +92,7 @@ const reading = {
     tags,
     operationId: 'readSubscription',
     summary: 'Read a subscription',
-    response: { 200: subscription.ref },
+    response: { 200: subscription },
   },
   config: { scope: 'read', errors: ['subscription_not_found'] },
 } as const;

@@ -2,23 +2,20 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { SCOPES } from '../../model/api-key.ts';
 import { name } from './destination.ts';
-import { closed, id, named, nullable, omissible, oneOf, pageOf, time, timeInput } from './fields.ts';
+import { closed, FUTURE_TIME, id, named, nullable, omissible, oneOf, pageOf, time, timeInput } from './fields.ts';
 
-const mode = oneOf(['live', 'test']);
-const scopes = Type.Array(oneOf(SCOPES), { minItems: 1, uniqueItems: true });
+const mode = named('Mode', oneOf(['live', 'test']));
+const scopes = Type.Array(named('Scope', oneOf(SCOPES)), { minItems: 1, uniqueItems: true });
 
-export const apiKeyInput = closed({
-  name: omissible(name),
-  mode: omissible(mode),
-  scopes: Type.Optional(
-    Type.Unsafe<Static<typeof scopes> | null>({
-      ...scopes,
-      type: ['array', 'null'],
-      description: 'Absent: all but `admin`.',
-    }),
-  ),
-  expires_at: omissible(timeInput('When it ends to be valid; absent: never.')),
-});
+export const apiKeyInput = named(
+  'ApiKeyInput',
+  closed({
+    name: omissible(name),
+    mode: omissible(mode),
+    scopes: omissible({ ...scopes, description: 'Absent: all but `admin`.' }),
+    expires_at: omissible(timeInput('When it ends to be valid; absent: never.', FUTURE_TIME)),
+  }),
+);
 export type ApiKeyInput = Static<typeof apiKeyInput>;
 
 const apiKeyMembers = {
@@ -29,7 +26,7 @@ const apiKeyMembers = {
   last4: Type.String({ description: 'The last four characters of the key.', examples: ['x7Qa'] }),
   scopes,
   created_at: time('When it was made.'),
-  expires_at: nullable(time('When it ends to be valid; null: never.')),
+  expires_at: nullable(time('When it ends to be valid; null: never.', FUTURE_TIME)),
   last_used_at: nullable(time('When it was last used, to the minute; null: not yet.')),
 };
 
@@ -38,4 +35,4 @@ export const createdApiKey = named(
   'CreatedApiKey',
   closed({ ...apiKeyMembers, secret: Type.String({ description: 'The key. Shown this once.' }) }),
 );
-export const apiKeyPage = pageOf(apiKey.ref);
+export const apiKeyPage = pageOf(apiKey);

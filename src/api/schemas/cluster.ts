@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { closed, id, named, time } from './fields.ts';
 
-export const node = named(
+const node = named(
   'Node',
   closed({
     id: id('nod'),
@@ -15,10 +15,13 @@ export const node = named(
   }),
 );
 
-export const cluster = closed({
-  data: Type.Array(node.ref),
-  shards_free: Type.Integer({ description: 'Shards that nobody sends for just now.' }),
-  backlog: Type.Integer({
-    description: 'Deliveries that are pending or retrying. With several nodes it may be a minute old.',
+export const cluster = named(
+  'Cluster',
+  closed({
+    data: Type.Array(node),
+    shards_free: Type.Integer({ description: 'Shards that nobody sends for just now.' }),
+    backlog: Type.Integer({
+      description: 'Deliveries that are pending or retrying. With several nodes it may be a minute old.',
+    }),
   }),
-});
+);

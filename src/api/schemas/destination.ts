@@ -9,35 +9,52 @@ import {
   URL_LENGTH_MAX,
 } from '../../model/destination.ts';
 import { DELAYS_MAX, DELAY_SECONDS_MAX } from '../../model/retry-policy.ts';
-import { anyObject, closed, id, named, nullable, omissible, oneOf, pageOf, time } from './fields.ts';
+import { anyObject, closed, FUTURE_TIME, id, named, nullable, omissible, oneOf, pageOf } from './fields.ts';
+import { shownAs, time } from './fields.ts';
 
 /** NUL is the one character that not every store can keep. */
 export const name = Type.String({ maxLength: NAME_LENGTH_MAX, pattern: '^[^\\u0000]*$', examples: ['Orders of ACME'] });
 
 const seconds = (maximum: number) => Type.Number({ minimum: 1, maximum });
 
-const retryPolicy = closed(
-  {
-    schedule_seconds: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 1, maximum: DELAY_SECONDS_MAX }), {
-        maxItems: DELAYS_MAX,
-        description: 'The delays between attempts; `[]`: one attempt only.',
-        examples: [[5, 300, 1800]],
-      }),
-    ),
-    max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: DELAYS_MAX + 1 })),
-    initial_seconds: Type.Optional(seconds(DELAY_SECONDS_MAX)),
-    factor: Type.Optional(Type.Number({ minimum: 1, maximum: 10 })),
-    max_seconds: Type.Optional(seconds(DELAY_SECONDS_MAX)),
-    timeout_seconds: Type.Optional(seconds(60)),
-    jitter: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-  },
-  {
+const bounds = {
+  timeout_seconds: Type.Optional(seconds(60)),
+  jitter: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+};
+const scheduleSeconds = Type.Array(Type.Integer({ minimum: 1, maximum: DELAY_SECONDS_MAX }), {
+  maxItems: DELAYS_MAX,
+  description: 'The delays between attempts; `[]`: one attempt only.',
+  examples: [[5, 300, 1800]],
+});
+const formula = {
+  max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: DELAYS_MAX + 1 })),
+  initial_seconds: Type.Optional(seconds(DELAY_SECONDS_MAX)),
+  factor: Type.Optional(Type.Number({ minimum: 1, maximum: 10 })),
+  max_seconds: Type.Optional(seconds(DELAY_SECONDS_MAX)),
+};
+
+/** That its two forms are not mixed is checked by hand, with a message that a union would not give. */
+const retryPolicy = named(
+  'RetryPolicy',
+  shownAs(closed({ schedule_seconds: Type.Optional(scheduleSeconds), ...formula, ...bounds }), {
     description:
-      'Either `schedule_seconds`, or the delays `min(initial_seconds × factor^n, max_seconds)` for `max_attempts` ' +
-      'attempts. Absent or null: 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. ' +
-      'Each delay is lengthened by up to `jitter` (0.2). An attempt has `timeout_seconds` (15).',
-  },
+      'Either a list of delays or a formula for them. Absent or null: 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h, ' +
+      '24 h. Each delay is lengthened by up to `jitter` (0.2). An attempt has `timeout_seconds` (15).',
+    oneOf: [
+      named('RetrySchedule', closed({ schedule_seconds: scheduleSeconds, ...bounds })),
+      named(
+        'RetryFormula',
+        closed(
+          { ...formula, ...bounds },
+          {
+            description:
+              'The delays `min(initial_seconds × factor^n, max_seconds)` for `max_attempts` attempts (10, 5, 3 and ' +
+              '86,400 where only some of them are given); without any of the four: the default schedule.',
+          },
+        ),
+      ),
+    ],
+  }),
 );
 
 const maxInFlight = Type.Integer({
@@ -61,13 +78,12 @@ const metadata = anyObject({
   description: `Anything worth keeping with the destination; at most ${METADATA_BYTES_MAX} bytes as minified JSON.`,
   examples: [{ team: 'billing' }],
 });
-const url = Type.String({
+const urlText = Type.String({
   description: `An https URL with a public host (test mode: http too), of at most ${URL_LENGTH_MAX} characters.`,
   examples: ['https://example.com/webhooks'],
 });
-const status = oneOf(['active', 'paused']);
-
-export const destinationStatus = status;
+const url = shownAs(urlText, { ...urlText, format: 'uri', maxLength: URL_LENGTH_MAX });
+export const destinationStatus = named('DestinationStatus', oneOf(['active', 'paused']));
 
 const options = {
   name: omissible(name),
@@ -78,18 +94,21 @@ const options = {
   metadata: omissible(metadata),
 };
 
-export const destinationInput = closed({ url, ...options });
+export const destinationInput = named('DestinationInput', closed({ url, ...options }));
 export type DestinationInput = Static<typeof destinationInput>;
 
-export const destinationPatch = closed({ url: Type.Optional(url), status: Type.Optional(status), ...options });
+export const destinationPatch = named(
+  'DestinationPatch',
+  closed({ url: Type.Optional(url), status: Type.Optional(destinationStatus), ...options }),
+);
 export type DestinationPatch = Static<typeof destinationPatch>;
 
 const destinationMembers = {
   id: id('dst'),
-  url: Type.String(),
+  url,
   name: nullable(Type.String()),
-  status,
-  paused_reason: nullable(oneOf(PAUSED_REASONS)),
+  status: destinationStatus,
+  paused_reason: nullable(named('PausedReason', oneOf(PAUSED_REASONS))),
   retry_policy: nullable(retryPolicy),
   max_in_flight: maxInFlight,
   rate_per_second: nullable(ratePerSecond),
@@ -109,20 +128,23 @@ export const createdDestination = named(
   'CreatedDestination',
   closed({ ...destinationMembers, signing_secret: signingSecret }),
 );
-export const destinationPage = pageOf(destination.ref);
+export const destinationPage = pageOf(destination);
 
 export const OVERLAP_SECONDS_DEFAULT = 86_400;
 
-export const rotationInput = closed({
-  overlap_seconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 604_800,
-      default: OVERLAP_SECONDS_DEFAULT,
-      description: 'How long the previous key goes on signing beside the new one.',
-    }),
-  ),
-});
+export const rotationInput = named(
+  'RotationInput',
+  closed({
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800,
+        default: OVERLAP_SECONDS_DEFAULT,
+        description: 'How long the previous key goes on signing beside the new one.',
+      }),
+    ),
+  }),
+);
 
 export const rotatedSigningKey = named(
   'RotatedSigningKey',
@@ -130,15 +152,15 @@ export const rotatedSigningKey = named(
     id: id('sgk'),
     signing_secret: signingSecret,
     created_at: time('When it was made.'),
-    previous_expires_at: time('Until when the previous key signs too.'),
+    previous_expires_at: time('Until when the previous key signs too.', FUTURE_TIME),
   }),
 );
-export const signingKey = named(
+const signingKey = named(
   'SigningKey',
   closed({
     id: id('sgk'),
     created_at: time('When it was made.'),
-    expires_at: nullable(time('Until when it signs; null: it is the newest.')),
+    expires_at: nullable(time('Until when it signs; null: it is the newest.', FUTURE_TIME)),
   }),
 );
-export const signingKeyPage = pageOf(signingKey.ref);
+export const signingKeyPage = pageOf(signingKey);

@@ -4,8 +4,8 @@ import { ERRORS } from '../../model/error.ts';
 import type { ErrorCode } from '../../model/error.ts';
 import { closed, id, named, oneOf } from './fields.ts';
 
-const errorObject = closed({
-  code: oneOf(Object.keys(ERRORS) as ErrorCode[]),
+export const errorMembers = {
+  code: named('ErrorCode', oneOf(Object.keys(ERRORS) as ErrorCode[])),
   message: Type.String({ description: 'What to do, for people. Do not match on it.' }),
   request_id: id('req'),
   param: Type.Optional(
@@ -13,7 +13,7 @@ const errorObject = closed({
       description: 'The one field to blame: a JSON pointer into the body, or the name of a query parameter.',
     }),
   ),
-});
+};
 
-export const errorDetails = named('ErrorDetails', errorObject);
-export const errorBody = named('Error', closed({ error: errorDetails.ref }));
+export const errorDetails = named('ErrorDetails', closed(errorMembers));
+export const errorBody = named('Error', closed({ error: errorDetails }));

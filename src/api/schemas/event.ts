@@ -2,13 +2,11 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { BATCH_EVENTS_MAX } from '../../model/event.ts';
 import { delivery, deliveryStatus } from './delivery.ts';
-import { errorDetails } from './error.ts';
-import { anyObject, closed, id, named, nullable, omissible, pageOf, pageQuery, time, timeInput } from './fields.ts';
+import { errorMembers } from './error.ts';
+import { eventType, eventTypePattern } from './event-type.ts';
+import { anyObject, closed, id, named, nullable, omissible, pageOf, pageQuery } from './fields.ts';
+import { shownAs, time, timeInput } from './fields.ts';
 
-const type = Type.String({
-  description: '2-10 segments of `A-Z a-z 0-9 _ -`, joined by dots.',
-  examples: ['order.paid'],
-});
 const body = anyObject({
   description: 'What the destinations get: kept and delivered byte for byte, at most 262,144 bytes.',
   examples: [{ order_id: 'A-1001', total: 129.9, currency: 'EUR' }],
@@ -17,7 +15,7 @@ const body = anyObject({
 export const eventInput = named(
   'EventInput',
   closed({
-    type,
+    type: eventType,
     body,
     idempotency_key: omissible(
       Type.String({
@@ -31,29 +29,28 @@ export const eventInput = named(
     occurred_at: omissible(timeInput('When it happened; absent: now.')),
   }),
 );
-export type EventInput = Static<typeof eventInput.schema>;
+export type EventInput = Static<typeof eventInput>;
 
 const eventMembers = {
   event_id: id('evt'),
-  type,
+  type: eventType,
   idempotency_key: nullable(Type.String()),
   occurred_at: time('When it happened, as its producer says.'),
   created_at: time('When it was accepted.'),
 };
-const scheduledDelivery = named(
+export const scheduledDelivery = named(
   'ScheduledDelivery',
   closed({ id: id('dlv'), destination_id: id('dst'), subscription_id: id('sub'), status: deliveryStatus }),
 );
-const deliveries = Type.Array(scheduledDelivery.ref);
-export { scheduledDelivery };
+const deliveries = Type.Array(scheduledDelivery);
 
 export const event = named('Event', closed(eventMembers));
 export const acceptedEvent = named('AcceptedEvent', closed({ ...eventMembers, deliveries }));
 export const eventWithBody = named('EventWithBody', closed({ ...eventMembers, deliveries, body: nullable(body) }));
-export const eventPage = pageOf(event.ref);
+export const eventPage = pageOf(event);
 
 export const eventQuery = closed({
-  type: Type.Optional(Type.String({ description: 'An event type or a pattern.', examples: ['order.**'] })),
+  type: Type.Optional(eventTypePattern),
   since: Type.Optional(timeInput('Accepted then or later.')),
   until: Type.Optional(timeInput('Accepted before then.')),
   ...pageQuery,
@@ -61,31 +58,49 @@ export const eventQuery = closed({
 
 const batchSize = { minItems: 1, maxItems: BATCH_EVENTS_MAX };
 
-/** As validated: each event is judged alone, so that one that is wrong leaves the others alone. */
-export const batchInput = closed({ events: Type.Array(Type.Unknown(), batchSize) });
-/** As documented. */
-export const batchInputDocumented = closed({ events: Type.Array(eventInput.ref, batchSize) });
+/** Each event is judged alone, so that one that is wrong leaves the others alone. */
+export const batchInput = named(
+  'BatchInput',
+  closed({ events: Type.Array(shownAs(Type.Unknown(), eventInput), batchSize) }),
+);
+
+/** A response of its own has a header for the wait. */
+export const batchError = named(
+  'BatchError',
+  closed({
+    ...errorMembers,
+    retry_after_seconds: Type.Optional(
+      Type.Integer({ description: 'With 503: how long to wait before this event may be sent again.' }),
+    ),
+  }),
+);
 
 export const batchResult = named(
   'BatchResult',
   closed({
     status: Type.Integer({ description: 'What POST /v1/events would have answered.' }),
-    event: Type.Optional(acceptedEvent.ref),
-    error: Type.Optional(errorDetails.ref),
+    event: Type.Optional(acceptedEvent),
+    error: Type.Optional(batchError),
   }),
 );
-export const batchResults = closed({
-  data: Type.Array(batchResult.ref, { description: 'One for each event, in their order: `event` or `error`.' }),
-});
+export const batchResults = named(
+  'BatchResults',
+  closed({
+    data: Type.Array(batchResult, { description: 'One for each event, in their order: `event` or `error`.' }),
+  }),
+);
 
-export const replayInput = closed({
-  destination_ids: Type.Optional(
-    Type.Array(id('dst'), {
-      minItems: 1,
-      maxItems: 1_000,
-      uniqueItems: true,
-      description: 'Only to these; each must have a matching subscription. Absent: to all that match now.',
-    }),
-  ),
-});
-export const replayedDeliveries = closed({ data: Type.Array(delivery.ref) });
+export const replayInput = named(
+  'ReplayInput',
+  closed({
+    destination_ids: Type.Optional(
+      Type.Array(id('dst'), {
+        minItems: 1,
+        maxItems: 1_000,
+        uniqueItems: true,
+        description: 'Only to these; each must have a matching subscription. Absent: to all that match now.',
+      }),
+    ),
+  }),
+);
+export const replayedDeliveries = named('ReplayedDeliveries', closed({ data: Type.Array(delivery) }));

@@ -1,6 +1,6 @@
 // A batch that holds something which cannot be stored is halved until that fails alone: one request must not take down
 // the others that happened to come with it.
-import { isDataError, isPartitionMissing } from './errors.ts';
+import { isDataError, isKeyHeld, isPartitionMissing } from './errors.ts';
 import type { Partitions } from './partitions.ts';
 
 /** Results in the order of the items. `alone` answers for an item that fails by itself. */
@@ -12,7 +12,7 @@ export async function bisect<Item, Result>(
   try {
     return await together(items);
   } catch (error) {
-    if (!isDataError(error)) throw error;
+    if (!isOfOneItem(error)) throw error;
     if (items.length === 1) return [await alone(items[0]!, error)];
     const half = Math.ceil(items.length / 2);
     return [
@@ -20,6 +20,11 @@ export async function bisect<Item, Result>(
       ...(await bisect(items.slice(half), together, alone)),
     ];
   }
+}
+
+/** One item is to blame: without it the others can be stored. */
+export function isOfOneItem(error: unknown): boolean {
+  return isDataError(error) || isKeyHeld(error);
 }
 
 /** Runs `work` when there is a partition for each of these times; once more if one was dropped meanwhile. */

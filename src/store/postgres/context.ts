@@ -27,6 +27,8 @@ export type WriteContext = ConfigurationContext & {
   backlog: Backlog;
   /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
   backlogMax: number;
+  /** How long accepting waits for an idempotency key that another transaction holds. */
+  keyWaitMs: number;
 };
 
 /** A transaction whose changes of the backlog count when it is committed. */

@@ -93,11 +93,11 @@ function copyStatement({ name, columns }: CopiedTable): BatchStatement<never> {
   const onConflict = isSeeded ? upsert(names) : '';
   const into = [...names, ...others.map(([column]) => column)].join(', ');
   const values = [...names.map((column) => `r.${column}`), ...others.map(([, value]) => value)].join(', ');
-  return insertStatement(`copy_insert_${name}`, types, ({ rows, shard }) =>
+  return insertStatement(`copy_insert_${name}`, types, (rows) =>
     isDistributed === undefined
       ? // Whole everywhere: the shard stands there only because every batch has one.
-        `INSERT INTO ${name} (${into}) SELECT ${values} FROM ${rows} WHERE ${shard} = 0 ${onConflict}`
-      : `INSERT INTO ${name} (shard, ${into}) SELECT ${shard}, ${values} FROM ${rows}`,
+        `INSERT INTO ${name} (${into}) SELECT ${values} FROM ${rows} WHERE r.shard = 0 ${onConflict}`
+      : `INSERT INTO ${name} (shard, ${into}) SELECT r.shard, ${values} FROM ${rows}`,
   );
 }
 

@@ -32,6 +32,12 @@ export function readDatabaseAddress(given: string): DatabaseAddress {
   return { url: url.href, ssl, sslnegotiation };
 }
 
+/** To be shown: no user, no password, no parameters. */
+export function nameDatabase(url: string): string {
+  const { host, pathname, searchParams } = new URL(url);
+  return `${searchParams.get('host') ?? host}${pathname}`;
+}
+
 function negotiationOf(given: string | null, ssl: ConnectionOptions | false): Negotiation {
   if (given === null || given === 'postgres') return 'postgres';
   if (given === 'direct' && ssl !== false) return 'direct';

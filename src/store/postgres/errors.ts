@@ -34,6 +34,20 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }
 
+/** A lock was not to be had in time, or a statement that waits for one on another machine was not done in time. */
+export function isWaitOver(error: unknown): boolean {
+  return isLockTimeout(error) || sqlState(error) === '57014';
+}
+
+/** Another transaction, which does not end, holds an idempotency key of the batch. */
+export function keyHeld(cause?: unknown): StoreError {
+  return new StoreError('key_held', 'an unfinished transaction holds the idempotency key; try again', { cause });
+}
+
+export function isKeyHeld(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'key_held';
+}
+
 /** A new connection found a server that takes no writes. */
 export class ReadOnlyServer extends Error {}
 
@@ -92,12 +106,11 @@ const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
     'unwritable',
     'the database refuses us: check user, password, database name, rights and sslmode in DATABASE_URL',
   ],
-  [
-    /^(53|55P03|57014|57P|58|25P0[23]|08|40|XX000)/,
-    'unavailable',
-    'the database cannot be used just now; the log has the cause',
-  ],
+  [/^(53|55P03|57014|57P|58|25P0[23]|08|40|XX000)/, 'unavailable', 'the database cannot be used just now'],
 ];
+
+/** Those whose message alone would leave an operator guessing. What the server says never has a password in it. */
+const EXPLAINED: readonly StoreErrorCode[] = ['unwritable', 'unavailable'];
 
 /** What the caller of a store method gets. Errors that are not the database's pass unchanged. */
 export function toStoreError(error: unknown): unknown {
@@ -106,7 +119,11 @@ export function toStoreError(error: unknown): unknown {
   const state = sqlState(error);
   if (state === null) return isConnectionLoss(error) ? unavailable(error) : error;
   const found = CODES.find(([pattern]) => pattern.test(state));
-  return found === undefined ? error : new StoreError(found[1], found[2], { cause: error });
+  if (found === undefined) return error;
+  const [, code, message] = found;
+  if (code === 'unavailable' && isConnectionLoss(error)) return unavailable(error);
+  const explained = EXPLAINED.includes(code) ? `${message}: ${explain(error)}` : message;
+  return new StoreError(code, explained, { cause: error });
 }
 
 function readOnly(cause: unknown): StoreError {
@@ -119,7 +136,7 @@ function readOnly(cause: unknown): StoreError {
 }
 
 export function unavailable(cause: unknown): StoreError {
-  return new StoreError('unavailable', 'the database cannot be reached; the log has the cause', { cause });
+  return new StoreError('unavailable', `the database of DATABASE_URL cannot be reached: ${explain(cause)}`, { cause });
 }
 
 /** Of Node and OpenSSL: what is wrong with the server's certificate, or with ours. */
@@ -127,25 +144,13 @@ const TLS_FAILURE = /^(ERR_(TLS|SSL|OSSL)_|CERT_|UNABLE_TO_|SELF_SIGNED_CERT|DEP
 
 const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID';
 
-/** Whoever starts us reads this one; later errors go to the log with their cause. */
-export function toOpeningError(error: unknown): unknown {
-  const mapped = toStoreError(error);
-  if (!(error instanceof Error) || !(mapped instanceof StoreError) || mapped === error) return mapped;
-  const { message } = error;
-  // What the server says names users and databases, never a password.
-  if (mapped.code === 'unwritable')
-    return new StoreError('unwritable', `${mapped.message} (${message})`, { cause: error });
-  if (isReadOnly(error) || !isConnectionLoss(error) || mapped.code !== 'unavailable') return mapped;
-  return new StoreError('unavailable', `the database of DATABASE_URL cannot be reached: ${explain(error)}`, {
-    cause: error,
-  });
-}
-
-function explain(error: Error): string {
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
   const { message } = error;
   if (message === NO_TLS) return 'the server has no TLS, which the URL asks for (sslmode)';
   const code = 'code' in error ? String(error.code) : '';
   if (code === OTHER_HOST) return `TLS failed: the certificate is for another host than the URL names. ${message}`;
-  if (!TLS_FAILURE.test(code)) return message;
+  // Of a name with several addresses, of which none answers, Node tells no more than the code.
+  if (!TLS_FAILURE.test(code)) return message === '' ? code : message;
   return `TLS failed: ${message}. sslrootcert in the URL must name the CA that the server's certificate is from`;
 }

@@ -2,7 +2,7 @@
 import type { ClusterStore, Store } from '../store.ts';
 import { countBacklog } from './backlog.ts';
 import type { ConfigurationContext, ReadContext, WriteContext } from './context.ts';
-import { createAcceptWrites } from './queries/accept.ts';
+import { createAcceptWrites } from './queries/accepting.ts';
 import { createApiKeyReads, createApiKeyWrites } from './queries/api-keys.ts';
 import { createBarrierMethods } from './queries/barriers.ts';
 import { createChangeReads } from './queries/changes.ts';
@@ -14,6 +14,7 @@ import { createEventReads } from './queries/events.ts';
 import { createFindWorkReads } from './queries/find-work.ts';
 import { createHealthReads } from './queries/health.ts';
 import { createDeliveryLists } from './queries/list-deliveries.ts';
+import { createKeyReads } from './queries/idempotency.ts';
 import { createNodeMethods } from './queries/nodes.ts';
 import { createPrune } from './queries/prune.ts';
 import { createDeliveryReads } from './queries/read-delivery.ts';
@@ -32,6 +33,7 @@ export function createReadMethods(context: ReadContext) {
     ...createApiKeyReads(context),
     ...createDestinationReads(context),
     ...createSubscriptionReads(context),
+    ...createKeyReads(context),
     ...createEventReads(context),
     ...createFindWorkReads(context),
     ...createHealthReads(context),

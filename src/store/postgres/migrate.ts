@@ -44,9 +44,12 @@ export type Layout = 'partitioned' | 'distributed';
 /**
  * Returns the layout that the database was made with. `portable` asks for the distributed one, which a new database
  * also gets where the extension `citus` is there. Throws `newer_schema`, `corrupt` or `wrong_master_key` for one that
- * is not ours to change.
+ * is not ours to change, and `missing` for an empty one unless it `mayMake` the schema.
  */
-export async function migrate(client: PoolClient, options: { portable: boolean; sealer: Sealer }): Promise<Layout> {
+export async function migrate(
+  client: PoolClient,
+  options: { portable: boolean; mayMake: boolean; sealer: Sealer },
+): Promise<Layout> {
   await client.query('BEGIN');
   try {
     await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
@@ -55,6 +58,9 @@ export async function migrate(client: PoolClient, options: { portable: boolean; 
     await client.query(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`);
     const version = await readVersion(client);
     assertKnown(version);
+    if (version === 0 && !options.mayMake) {
+      throw new StoreError('missing', 'there is no store in the database of DATABASE_URL');
+    }
     const layout = version === 0 ? await chooseLayout(client, options) : await readLayout(client);
     for (const migration of readMigrations().filter((one) => one.version > version)) {
       await apply(client, migration, layout);

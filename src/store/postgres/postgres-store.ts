@@ -11,7 +11,7 @@ import { openPool, withConnection } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { readProgressOn, refuseUnfinished } from './copy-progress.ts';
 import { readDatabaseAddress } from './database-address.ts';
-import { toOpeningError, toStoreError } from './errors.ts';
+import { toStoreError } from './errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
@@ -27,6 +27,8 @@ export type PostgresStoreOptions = {
   random: Random;
   /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */
   maxBacklogPerDestination?: number;
+  /** How long a batch of events waits for an idempotency key that another transaction holds. Default 500 ms. */
+  keyWaitMs?: number;
   /** A new database is laid out as on Citus: no partitions, and each statement that writes names one shard. */
   portable?: boolean;
   /** A connection that nobody was using broke. The next one who needs it gets a new one. */
@@ -36,6 +38,9 @@ export type PostgresStoreOptions = {
 };
 
 export const BACKLOG_MAX_DEFAULT = 10_000_000;
+
+/** Two that have the same key at once: the commit of one of them, and much more than that on a busy server. */
+const KEY_WAIT_MS_DEFAULT = 500;
 
 /** Connections for each kind of work. While one accept waits for its fsync the next one's statements run. */
 export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
@@ -62,14 +67,20 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
 export type PostgresTool = ReturnType<typeof createToolMethods> & Pick<Store, 'close'>;
 
-/** For commands beside a running server. On an empty database the schema is made, as the server's first start would. */
-export async function openPostgresTool(options: PostgresStoreOptions): Promise<PostgresTool> {
+/** For commands beside a running server. On an empty database throws `missing`, unless it `mayMake` the schema. */
+export async function openPostgresTool(options: PostgresStoreOptions & { mayMake: boolean }): Promise<PostgresTool> {
   const pools = await openPools(options);
   const { clock, random, masterKey } = options;
   const { read, look, write } = transactionsOf(options, pools)(pools.other);
   const context = { clock, read, look, write, sealer: createSealer(masterKey, random), horizons: createHorizons() };
-  await read((tx) => context.horizons.refresh(tx));
-  return createFacade(createToolMethods(context), pools);
+  try {
+    await read((tx) => context.horizons.refresh(tx));
+    return createFacade(createToolMethods(context), pools);
+  } catch (error) {
+    // Left open, its connections would keep the command from ending.
+    await pools.close();
+    throw error;
+  }
 }
 
 export type Pools = Record<keyof typeof LANES, Pool> & {
@@ -92,8 +103,10 @@ function openCluster(options: PostgresStoreOptions, pools: Pools, context: Write
   return { ...guarded.methods, announce: announcements.announce, listen: announcements.listen };
 }
 
-/** `mayBeUnfinished`: opened to go on with a copy, not to be served. */
-export async function openPools(options: PostgresStoreOptions & { mayBeUnfinished?: boolean }): Promise<Pools> {
+/** `mayBeUnfinished`: opened to go on with a copy, not to be served. `mayMake`: the schema, as is the default. */
+type PoolsOptions = PostgresStoreOptions & { mayBeUnfinished?: boolean; mayMake?: boolean };
+
+export async function openPools(options: PoolsOptions): Promise<Pools> {
   const { onConnectionError: onError = () => {} } = options;
   const address = readDatabaseAddress(options.url);
   const first = openPool({ ...address, settings: [], answerTimeoutMs: MIGRATION_ANSWER_TIMEOUT_MS, onError }, 1);
@@ -106,17 +119,14 @@ export async function openPools(options: PostgresStoreOptions & { mayBeUnfinishe
     };
     return { ...Object.fromEntries(opened), layout, connection, isClosed: false, close } as Pools;
   } catch (error) {
-    throw toOpeningError(error);
+    throw toStoreError(error);
   } finally {
     await first.end();
   }
 }
 
-async function prepare(
-  pool: Pool,
-  options: PostgresStoreOptions & { mayBeUnfinished?: boolean },
-): Promise<{ layout: Layout; settings: string[] }> {
-  const { portable = false, masterKey, random, mayBeUnfinished = false } = options;
+async function prepare(pool: Pool, options: PoolsOptions): Promise<{ layout: Layout; settings: string[] }> {
+  const { portable = false, masterKey, random, mayBeUnfinished = false, mayMake = true } = options;
   return withConnection(pool, async (client) => {
     const { rows } = await client.query<{ version: number; has_citus: boolean }>(
       `SELECT current_setting('server_version_num')::int4 / 10000 AS version,
@@ -126,7 +136,7 @@ async function prepare(
     if (version < VERSION_MIN) {
       throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
     }
-    const layout = await migrate(client, { portable, sealer: createSealer(masterKey, random) });
+    const layout = await migrate(client, { portable, mayMake, sealer: createSealer(masterKey, random) });
     if (!mayBeUnfinished) refuseUnfinished(await readProgressOn(client));
     return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
   });
@@ -138,7 +148,8 @@ export function transactionsOf({ clock, random, beforeStatement }: PostgresStore
 }
 
 async function createContext(options: PostgresStoreOptions, pools: Pools): Promise<WriteContext> {
-  const { clock, random, masterKey, maxBacklogPerDestination = BACKLOG_MAX_DEFAULT } = options;
+  const { clock, random, masterKey } = options;
+  const { maxBacklogPerDestination = BACKLOG_MAX_DEFAULT, keyWaitMs = KEY_WAIT_MS_DEFAULT } = options;
   const isDistributed = pools.layout === 'distributed';
   const transactions = transactionsOf(options, pools);
   const { read, look, write } = transactions(pools.other);
@@ -162,6 +173,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     isDistributed,
     backlog,
     backlogMax: maxBacklogPerDestination,
+    keyWaitMs,
   };
 }
 

@@ -1,6 +1,6 @@
 // The adapter's statements, prepared on each connection when they are first used there. A batch statement takes many
 // rows at once, as one array a column; distributed, one that changes rows runs once for each shard they are in, and
-// names it.
+// names it, and one that inserts what may be there already runs once for each row.
 import type { ColumnType, Value } from './values.ts';
 import { encodeColumn } from './values.ts';
 
@@ -19,8 +19,8 @@ export type BatchStatement<Row> = {
   columns: readonly ColumnType[];
   /** All rows at once. */
   together: Statement<Row>;
-  /** The rows of one shard, which is $1. Null: all go together wherever they are. */
-  ofShard: Statement<Row> | null;
+  /** Distributed: the rows of one shard, which is $1, or one row, which begins with it. Null: together too. */
+  apart: { per: 'shard' | 'row'; statement: Statement<Row> } | null;
 };
 
 /** One row of a batch: its shard, then a value for each column. */
@@ -30,8 +30,6 @@ export type BatchRow = readonly [shard: number, ...values: Value[]];
 export type BatchParts = {
   /** `unnest(…) AS r (…)`, for FROM and USING. */
   rows: string;
-  /** The shard of a row, for INSERT. */
-  shard: string;
   /** The condition that ties a table, by its alias, to the shard of `r`. */
   inShard: (alias: string) => string;
   /** The number of the first parameter after the rows: `$${next}`. */
@@ -65,34 +63,64 @@ export function batchStatement<Row>(
   write: (parts: BatchParts) => string,
 ): BatchStatement<Row> {
   const names = Object.keys(columns);
-  const arrays = arraysOf(columns);
   const ofShard = write({
-    rows: `unnest(${arrays.join(', ')}) AS r (${names.join(', ')})`,
-    shard: '$1::int2',
+    rows: `unnest(${arraysOf(columns).join(', ')}) AS r (${names.join(', ')})`,
     inShard: (alias) => `${alias}.shard = $1::int2`,
     next: names.length + 2,
   });
-  return { ...insertStatement<Row>(name, columns, write), ofShard: statement(`${name}_of_shard`, ofShard) };
+  const together = write({
+    rows: rowsOf(columns),
+    inShard: (alias) => `${alias}.shard = r.shard`,
+    next: names.length + 2,
+  });
+  return {
+    columns: Object.values(columns),
+    together: statement(name, together),
+    apart: { per: 'shard', statement: statement(`${name}_of_shard`, ofShard) },
+  };
 }
 
 /**
  * For rows that are inserted and nothing else: no ON CONFLICT, no RETURNING. Citus copies those to their shards by
  * itself, over one connection to each machine; shard by shard it would open, and prepare, one for each (multi_copy.c).
- * Whatever else a statement does across shards would lock others out of them until the commit.
+ * Whatever else a statement does across shards would lock others out of them until the commit. `write`: of the rows
+ * `r`, which have a `shard`.
  */
 export function insertStatement<Row = never>(
   name: string,
   columns: Columns,
-  write: (parts: BatchParts) => string,
+  write: (rows: string) => string,
+): BatchStatement<Row> {
+  return { columns: Object.values(columns), together: statement(name, write(rowsOf(columns))), apart: null };
+}
+
+/**
+ * For rows that may be there already. Distributed, each goes by itself as VALUES, which Citus hands to the machine of
+ * its shard as it is; an INSERT ... SELECT of the rows of a shard it would work out on the coordinator and pass on in
+ * files, which took 4.5 times as long.
+ */
+export function upsertStatement<Row>(
+  name: string,
+  columns: Columns,
+  { into, onConflict }: { into: string; onConflict: string },
 ): BatchStatement<Row> {
   const names = ['shard', ...Object.keys(columns)];
-  const together = write({
-    rows: `unnest(${['$1::int2[]', ...arraysOf(columns)].join(', ')}) AS r (${names.join(', ')})`,
-    shard: 'r.shard',
-    inShard: (alias) => `${alias}.shard = r.shard`,
-    next: names.length + 1,
-  });
-  return { columns: Object.values(columns), together: statement(name, together), ofShard: null };
+  const insert = `INSERT INTO ${into} (${names.join(', ')})`;
+  const values = ['$1::int2', ...Object.values(columns).map((type, i) => `$${i + 2}::${type}`)];
+  const selected = names.map((column) => `r.${column}`);
+  const together = `${insert} SELECT ${selected.join(', ')} FROM ${rowsOf(columns)} ${onConflict}`;
+  const ofRow = `${insert} VALUES (${values.join(', ')}) ${onConflict}`;
+  return {
+    columns: Object.values(columns),
+    together: statement(name, together),
+    apart: { per: 'row', statement: statement(`${name}_of_row`, ofRow) },
+  };
+}
+
+/** All rows of a batch, each with its shard. */
+function rowsOf(columns: Columns): string {
+  const names = ['shard', ...Object.keys(columns)];
+  return `unnest(${['$1::int2[]', ...arraysOf(columns)].join(', ')}) AS r (${names.join(', ')})`;
 }
 
 function arraysOf(columns: Columns): string[] {
@@ -101,23 +129,23 @@ function arraysOf(columns: Columns): string[] {
 
 export type BoundStatement<Row> = { statement: Statement<Row>; values: Value[] };
 
-/** The statements to run for these rows: one, or one for each shard. None for no rows. */
+/** The statements to run for these rows: one, or one for each shard or row. None for no rows. */
 export function bindBatch<Row>(
   batch: BatchStatement<Row>,
   rows: readonly BatchRow[],
   options: { isDistributed: boolean; more: readonly Value[] },
 ): BoundStatement<Row>[] {
   if (rows.length === 0) return [];
-  const { ofShard } = batch;
+  const { together, apart } = batch;
   const encode = (of: readonly BatchRow[]): Value[] => batch.columns.map((type, i) => encodeColumn(type, of, i + 1));
-  if (!options.isDistributed || ofShard === null) {
+  if (!options.isDistributed || apart === null) {
     const shards = encodeColumn('int2', rows, 0);
-    return [{ statement: batch.together, values: [shards, ...encode(rows), ...options.more] }];
+    return [{ statement: together, values: [shards, ...encode(rows), ...options.more] }];
   }
+  const { per, statement: one } = apart;
+  // In the order of the batch, which is the same for everybody.
+  if (per === 'row') return rows.map((row) => ({ statement: one, values: [...row, ...options.more] }));
   // In one order everywhere: of two batches that meet in several shards one then waits for the other, and not both.
   const byShard = [...Map.groupBy(rows, ([shard]) => shard)].sort(([a], [b]) => a - b);
-  return byShard.map(([shard, of]) => ({
-    statement: ofShard,
-    values: [shard, ...encode(of), ...options.more],
-  }));
+  return byShard.map(([shard, of]) => ({ statement: one, values: [shard, ...encode(of), ...options.more] }));
 }

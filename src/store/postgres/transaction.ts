@@ -226,6 +226,8 @@ async function runWork<Result>(
   } catch (error) {
     await tx.rollback().catch(discard);
     if (error instanceof Refusal) return { result: error.result as Result, isRefused: true };
+    // What the work has made of a statement's error says more than that.
+    if (error instanceof StoreError) throw error;
     throw (await tx.firstError()) ?? error;
   }
 }

@@ -57,7 +57,16 @@ function openHeaders(sealed: Uint8Array | null, id: DestinationId, sealer: Seale
 
 export type SigningKeyRow = { id: Uint8Array; secret: Uint8Array; created_at: number; expires_at: number | null };
 
-export function toSigningKey(row: SigningKeyRow, sealer: Sealer): SigningKey {
+/**
+ * A destination's, newest first; `rows` by id, the latest first. The newest is the one without an end, also where its
+ * id is from before another's: the clock may have been set back between the two.
+ */
+export function toSigningKeys(rows: readonly SigningKeyRow[], sealer: Sealer): SigningKey[] {
+  const keys = rows.map((row) => toSigningKey(row, sealer));
+  return keys.sort((a, b) => Number(b.expiresAt === null) - Number(a.expiresAt === null));
+}
+
+function toSigningKey(row: SigningKeyRow, sealer: Sealer): SigningKey {
   const id = formatId('sgk', row.id);
   return {
     id,

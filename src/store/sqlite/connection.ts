@@ -13,6 +13,7 @@ import type { Database } from './database.ts';
 import { toStoreError } from './errors.ts';
 import { createReadMethods, createWriteMethods } from './methods.ts';
 import type { MethodName } from './methods.ts';
+import { watchServedFiles } from './served-files.ts';
 
 /** One thread's end of the database. */
 export interface Connection {
@@ -42,7 +43,10 @@ export function createWriter(
 ): Connection {
   const { db, random, masterKey, passive } = options;
   const reading = createReadContext(db, createSealer(masterKey, random));
-  const context = createWriteContext(reading, { ...options, backlog: loadBacklog(db) });
+  const backlog = loadBacklog(db);
+  // After the first read, with which SQLite opens the log and its index too.
+  const files = watchServedFiles(options.dataDir);
+  const context = createWriteContext(reading, { ...options, backlog, files });
   const methods = { ...createReadMethods(reading), ...createWriteMethods(context) };
   const checkpointer = createCheckpointer({ db, busyTimeoutMs: BUSY_TIMEOUT_MS, passive });
   const connection = createConnection({

@@ -8,6 +8,7 @@ import { createDestinationKeys } from './destination-keys.ts';
 import type { DestinationKeys } from './destination-keys.ts';
 import { createDiskReserve } from './disk-reserve.ts';
 import type { DiskReserve } from './disk-reserve.ts';
+import type { ServedFiles } from './served-files.ts';
 
 export type ReadContext = {
   db: Database;
@@ -23,7 +24,8 @@ export type WriteContext = ReadContext & {
   /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
   backlogMax: number;
   diskReserve: DiskReserve;
-  /** All or nothing, the backlog's counts included; durable when it returns. */
+  files: ServedFiles;
+  /** All or nothing, the backlog's counts included; when it returns, durable and where the next start will find it. */
   write: <Result>(work: () => Result) => Result;
   /** Every `write` within `work` becomes part of one transaction: all or nothing for all of them. */
   together: <Result>(work: () => Result) => Result;
@@ -47,13 +49,12 @@ export function createReadContext(db: Database, sealer: Sealer): ReadContext {
 
 export function createWriteContext(
   reading: ReadContext,
-  { clock, backlog, ...options }: { clock: Clock; backlog: Backlog } & WriteOptions,
+  { clock, backlog, files, ...options }: { clock: Clock; backlog: Backlog; files: ServedFiles } & WriteOptions,
 ): WriteContext {
   const { db } = reading;
   const { dataDir, diskReserveBytes, maxBacklogPerDestination } = options;
   let isTogether = false;
-  const write = <Result>(work: () => Result): Result => {
-    if (isTogether) return work();
+  const commit = <Result>(work: () => Result): Result => {
     let isCommitted = false;
     try {
       const result = writeTransaction(db, work);
@@ -63,12 +64,22 @@ export function createWriteContext(
       backlog.settle(isCommitted);
     }
   };
+  const write = <Result>(work: () => Result): Result => {
+    if (isTogether) return work();
+    // Into files that are gone nothing is written: should they come back, it would be there though it was refused.
+    files.assertBeforeWrite();
+    const result = commit(work);
+    // Only now it is certain that the files were still there when the commit was on disk.
+    files.assertAfterWrite();
+    return result;
+  };
   return {
     ...reading,
     clock,
     backlog,
     backlogMax: maxBacklogPerDestination,
     diskReserve: createDiskReserve({ db, dataDir, reserveBytes: diskReserveBytes, clock }),
+    files,
     write,
     together: (work) =>
       write(() => {

@@ -1,5 +1,4 @@
 // The embedded store as the source of a copy: every table as neutral rows, from end to end, a chunk at a time.
-import { existsSync } from 'node:fs';
 import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import type {
@@ -11,9 +10,8 @@ import type {
   CopiedValue,
   CopySource,
 } from '../rows/copied-tables.ts';
-import { StoreError } from '../store.ts';
 import { nameForCopying } from './copy-identity.ts';
-import { databasePath } from './data-dir.ts';
+import { assertStoreIsThere, databasePath } from './data-dir.ts';
 import { prepare } from './database.ts';
 import type { Database, Parameter } from './database.ts';
 import { openPrepared, withOpenErrors } from './prepare-database.ts';
@@ -66,11 +64,11 @@ const ORIGINS: Readonly<Record<CopiedTableName, Origin>> = {
 
 /**
  * Takes the server's lock and holds it, so that nothing changes meanwhile. Throws StoreError `in_use` while a server
- * runs, `unwritable` where there is no database.
+ * runs, `missing` where there is no store.
  */
 export function openSqliteCopySource(options: { dataDir: string; masterKey: Uint8Array; random: Random }): CopySource {
   const { dataDir, masterKey, random } = options;
-  assertIsThere(dataDir);
+  assertStoreIsThere(dataDir);
   const lock = withOpenErrors(dataDir, () => takeServerLock(dataDir));
   try {
     const db = openPrepared(databasePath(dataDir), createSealer(masterKey, random));
@@ -87,12 +85,6 @@ export function openSqliteCopySource(options: { dataDir: string; masterKey: Uint
     lock.release();
     throw error;
   }
-}
-
-/** Of a database that there must be: to be asked before anything is made beside it. */
-export function assertIsThere(dataDir: string): void {
-  if (existsSync(databasePath(dataDir))) return;
-  throw new StoreError('unwritable', `there is no database in ${dataDir}: name the data directory of a store`);
 }
 
 function countRows(db: Database, { name }: CopiedTable): number {

@@ -8,7 +8,7 @@ import type { Database } from './database.ts';
 export interface DiskReserve {
   /** Throws `disk_full` when less than the reserve is free. Looks at the disk at most every 100 ms. */
   assertRoom(): void;
-  /** Room on the disk and in the file's own free pages; null for a database in memory. */
+  /** Room on the disk and in the file's own free pages; null where that cannot be told, as for one in memory. */
   freeBytes(): number | null;
   /** Whether a write that failed may have failed for want of room. */
   isDiskFull(): boolean;
@@ -29,11 +29,7 @@ export function createDiskReserve(options: {
   let lookedAt = Number.NEGATIVE_INFINITY;
   let hasRoom = true;
 
-  const diskBytes = (): number => {
-    if (dataDir === null) return Number.POSITIVE_INFINITY;
-    const { bavail, bsize } = statfsSync(dataDir);
-    return bavail * bsize;
-  };
+  const diskBytes = (): number | null => (dataDir === null ? null : readFreeBytes(dataDir));
   const reusableBytes = (): number => readNumber(db, 'PRAGMA freelist_count') * PAGE_BYTES;
 
   return {
@@ -41,13 +37,32 @@ export function createDiskReserve(options: {
       if (clock.monotonic() - lookedAt >= LOOK_INTERVAL_MS) {
         lookedAt = clock.monotonic();
         const free = diskBytes();
-        hasRoom = free >= reserveBytes || free + reusableBytes() >= reserveBytes;
+        hasRoom = free === null || free >= reserveBytes || free + reusableBytes() >= reserveBytes;
       }
       if (!hasRoom) throw new StoreError('disk_full', fullMessage(dataDir, reserveBytes));
     },
-    freeBytes: () => (dataDir === null ? null : diskBytes() + reusableBytes()),
-    isDiskFull: () => diskBytes() < FULL_BELOW_BYTES,
+    freeBytes() {
+      const free = diskBytes();
+      return free === null ? null : free + reusableBytes();
+    },
+    isDiskFull: () => dataDir !== null && isDiskFull(dataDir),
   };
+}
+
+/** Of the disk that a path is on. */
+export function isDiskFull(path: string): boolean {
+  const free = readFreeBytes(path);
+  return free !== null && free < FULL_BELOW_BYTES;
+}
+
+/** null: the path is gone. What is wrong then is found by whoever writes. */
+function readFreeBytes(path: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(path);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
 }
 
 function fullMessage(dataDir: string | null, reserveBytes: number): string {

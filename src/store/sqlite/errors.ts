@@ -17,6 +17,12 @@ export function sqliteCode(error: unknown): number | null {
   return error.errcode & 0xff;
 }
 
+/** The name of a system call's error, such as ENOENT; null: not one. */
+export function errnoOf(error: unknown): string | null {
+  const isSystemError = error instanceof Error && 'syscall' in error && 'code' in error;
+  return isSystemError && typeof error.code === 'string' ? error.code : null;
+}
+
 export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === BUSY;
 }

@@ -9,10 +9,10 @@ import { createWriter } from './connection.ts';
 import type { WriteOptions } from './context.ts';
 import { READING, WRITING } from './methods.ts';
 import type { MethodName } from './methods.ts';
-import { openPrepared } from './prepare-database.ts';
+import { openInMemory } from './prepare-database.ts';
 
 export type InThreadOptions = WriteOptions & {
-  /** A file, or `:memory:`. */
+  /** `:memory:`, or the URI of one in memory that has a name. */
   path: string;
   masterKey: Uint8Array;
   clock: Clock;
@@ -20,7 +20,7 @@ export type InThreadOptions = WriteOptions & {
 };
 
 export function openInThreadStore(options: InThreadOptions): Store {
-  const db = openPrepared(options.path, createSealer(options.masterKey, options.random));
+  const db = openInMemory(options.path, createSealer(options.masterKey, options.random));
   const connection = createWriter({
     ...options,
     db,

@@ -1,24 +1,12 @@
 // The 32 bytes under which signing secrets and custom header values are sealed: from MASTER_KEY, or a file of the
 // data directory that the first start makes. Without it the secrets in the database, and its backups, are lost.
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { MASTER_KEY_BYTES } from '../../runtime/sealer.ts';
 import type { Random } from '../../runtime/random.ts';
-import { createDataDir, databasePath, unwritable } from './data-dir.ts';
+import { createDataDir, databasePath, masterKeyPath, unwritable } from './data-dir.ts';
+import { publishFile, writeNewFile } from './durable-file.ts';
 import { parseMasterKey } from '../master-key.ts';
 import { StoreError } from '../store.ts';
-
-const FILE_NAME = 'master.key';
 
 /**
  * `configured` is the setting MASTER_KEY. Throws `wrong_master_key` if that or the file has neither form, or if the
@@ -27,56 +15,34 @@ const FILE_NAME = 'master.key';
 export function loadMasterKey(options: { dataDir: string; configured: string | null; random: Random }): Uint8Array {
   const { dataDir, configured, random } = options;
   if (configured !== null) return parseMasterKey(configured, 'MASTER_KEY');
-  const path = join(dataDir, FILE_NAME);
+  const path = masterKeyPath(dataDir);
   if (!existsSync(path)) {
     if (existsSync(databasePath(dataDir))) throw missingKey(path);
     createKeyFile({ dataDir, path, random });
   }
-  return parseMasterKey(readFileSync(path, 'utf8').trim(), path);
+  return parseMasterKey(readKeyFile(path).trim(), path);
 }
 
-// The key is complete and on disk under another name before it gets its own, so that a crash leaves either no key
-// or a whole one, and of two first starts at the same moment both use the key that was first.
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new StoreError('wrong_master_key', `cannot read ${path}: give this user the right to`, { cause });
+  }
+}
+
+// Complete under another name first, so that a crash leaves either no key or a whole one, and of two first starts at
+// the same moment both use the key that was first.
 function createKeyFile({ dataDir, path, random }: { dataDir: string; path: string; random: Random }): void {
   const draft = `${path}.${process.pid}.new`;
   createDataDir(dataDir);
   try {
     rmSync(draft, { force: true });
-    writeDurably(draft, `${Buffer.from(random.bytes(MASTER_KEY_BYTES)).toString('hex')}\n`);
-    moveUnlessExists(draft, path);
+    writeNewFile(draft, `${Buffer.from(random.bytes(MASTER_KEY_BYTES)).toString('hex')}\n`);
+    publishFile(draft, path);
+  } catch (error) {
     rmSync(draft, { force: true });
-    syncDirectory(dataDir);
-  } catch (error) {
     throw unwritable(path, error);
-  }
-}
-
-function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function moveUnlessExists(from: string, to: string): void {
-  try {
-    linkSync(from, to);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
-    // A file system without hard links: nothing there keeps two first starts apart, but they are rare.
-    renameSync(from, to);
-  }
-}
-
-function syncDirectory(path: string): void {
-  const directory = openSync(path, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
   }
 }
 

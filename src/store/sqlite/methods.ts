@@ -10,9 +10,11 @@ import { createEndDeleted } from './queries/end-deleted.ts';
 import { createEnvironmentReads } from './queries/environments.ts';
 import { createErase } from './queries/erase.ts';
 import { createEventReads } from './queries/events.ts';
+import { createFilesCheck } from './queries/files-check.ts';
 import { createFindWorkReads } from './queries/find-work.ts';
 import { createHealthReads } from './queries/health.ts';
 import { createDeliveryLists } from './queries/list-deliveries.ts';
+import { createKeyReads } from './queries/idempotency.ts';
 import { createPrune } from './queries/prune.ts';
 import { createDeliveryReads } from './queries/read-delivery.ts';
 import { createRecordWrites } from './queries/record.ts';
@@ -28,7 +30,7 @@ type Synchronous<T> = {
     : never;
 };
 
-export type Methods = Synchronous<Omit<Store, 'close' | 'lanes'>>;
+export type Methods = Synchronous<Required<Omit<Store, 'close' | 'lanes' | 'cluster'>>>;
 export type MethodName = keyof Methods;
 
 /** What the reading connection answers; everything else is the writer's. */
@@ -41,6 +43,7 @@ export const READING = [
   'listDestinations',
   'readSubscription',
   'listSubscriptions',
+  'readKeyHolder',
   'readEvent',
   'readScheduledDeliveries',
   'listEvents',
@@ -57,7 +60,7 @@ type ReadingName = (typeof READING)[number];
 export type ReadMethods = Pick<Methods, ReadingName>;
 export type WriteMethods = Omit<Methods, ReadingName>;
 
-/** `readStats` counts in the writer's memory. */
+/** `readStats` counts in the writer's memory; the writer alone knows whether its files are in place. */
 export const WRITING = [
   'createApiKey',
   'createFirstApiKeys',
@@ -79,6 +82,7 @@ export const WRITING = [
   'pruneRows',
   'endDeletedDeliveries',
   'readStats',
+  'findTrouble',
 ] as const satisfies (keyof WriteMethods)[];
 
 /** Calls of these that wait at the same time share a transaction, and so an fsync and the pages that both change. */
@@ -91,6 +95,7 @@ export function createReadMethods(context: ReadContext): ReadMethods {
     ...createApiKeyReads(context),
     ...createDestinationReads(context),
     ...createSubscriptionReads(context),
+    ...createKeyReads(context),
     ...createEventReads(context),
     ...createFindWorkReads(context),
     ...createHealthReads(context),
@@ -113,5 +118,6 @@ export function createWriteMethods(context: WriteContext): WriteMethods {
     ...createPrune(context),
     ...createEndDeleted(context),
     ...createStats(context),
+    ...createFilesCheck(context),
   };
 }

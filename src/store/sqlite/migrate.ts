@@ -28,7 +28,7 @@ export function assertKnownSchema(db: Database, path: string): void {
         'or restore a backup made with this one',
     );
   }
-  if (version === 0 && readNumber(db, 'SELECT count(*) FROM sqlite_schema') > 0) {
+  if (version === 0) {
     throw new StoreError('corrupt', `${path} is not a Postrider database: move it away, or set another DATA_DIR`);
   }
 }

@@ -8,7 +8,7 @@ import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
 import type { Store } from '../store.ts';
 import { forgetCopying } from './copy-identity.ts';
-import { createDataDir, createDatabaseFile } from './data-dir.ts';
+import { createDataDir, databasePath, findLoosePermissions } from './data-dir.ts';
 import { READING, WRITING } from './methods.ts';
 import type { MethodName } from './methods.ts';
 import { packParameters, unpackResult } from './packing.ts';
@@ -28,6 +28,8 @@ export type SqliteStoreOptions = {
   diskReserveBytes?: number;
   /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */
   maxBacklogPerDestination?: number;
+  /** Something an operator should put right, told while it opens. */
+  onWarning?: (message: string) => void;
   /** A thread of the store has died: nothing works any more, and the process should end. Called at most once. */
   onFatal?: (error: Error) => void;
 };
@@ -46,12 +48,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   createDataDir(dataDir);
   const lock = withOpenErrors(dataDir, () => takeServerLock(dataDir));
   try {
-    const path = createDatabaseFile(dataDir);
+    const path = databasePath(dataDir);
     const prepared = openPrepared(path, createSealer(masterKey, random));
     try {
       forgetCopying(prepared);
       // Open until the threads are, or closing it would take the log away under their hands.
       const threads = await startThreads(options, path);
+      for (const warning of findLoosePermissions(dataDir)) options.onWarning?.(warning);
       return createFacade(threads, () => lock.release());
     } finally {
       prepared.close();

@@ -6,7 +6,7 @@ import { createSealer } from '../../runtime/sealer.ts';
 import type { Store } from '../store.ts';
 import { createConnection } from './connection.ts';
 import { createReadContext } from './context.ts';
-import { createDataDir, createDatabaseFile } from './data-dir.ts';
+import { createDataDir, databasePath } from './data-dir.ts';
 import { writeTransaction } from './database.ts';
 import { createDiskReserve } from './disk-reserve.ts';
 import { READING, createReadMethods } from './methods.ts';
@@ -17,7 +17,7 @@ const KEY_METHODS = ['createApiKey', 'revokeApiKey', 'touchApiKeys'] as const;
 
 export type ToolStore = Pick<Store, (typeof READING)[number] | (typeof KEY_METHODS)[number] | 'close'>;
 
-/** No lock is taken. On an empty directory the database is made, as the server's first start would. */
+/** No lock is taken. On an empty directory the database is made, as by the server's first start. */
 export function openSqliteTool(options: {
   dataDir: string;
   masterKey: Uint8Array;
@@ -27,7 +27,7 @@ export function openSqliteTool(options: {
   const { dataDir, masterKey, clock, random } = options;
   createDataDir(dataDir);
   const sealer = createSealer(masterKey, random);
-  const db = openPrepared(createDatabaseFile(dataDir), sealer);
+  const db = openPrepared(databasePath(dataDir), sealer);
   // A key lets an operator in: it is made for as long as there is any room.
   const diskReserve = createDiskReserve({ db, dataDir, reserveBytes: 0, clock });
   const methods = {

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemRandom } from '../../../src/runtime/random.ts';
+import type { DeliveryId } from '../../../src/model/id.ts';
+import { SCHEDULED_PAGE } from '../../../src/store/store.ts';
 import type { NewEvent } from '../../../src/store/store.ts';
-import { DAY, HOUR, LIVE, START, TEST } from '../scene.ts';
+import { DAY, HOUR, LIVE, START, TEST, firstOf } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
@@ -27,9 +29,9 @@ function testAccept(makeScene: MakeScene): void {
     assert.equal(Buffer.from(stored!.body!).toString(), body.toString());
     const scheduled = event.deliveries.map((delivery) => ({ ...delivery, status: 'pending' }));
     assert.deepEqual(stored!.deliveries, scheduled);
-    assert.deepEqual(await scene.store.readScheduledDeliveries({ environment: LIVE, eventId: id }), scheduled);
+    assert.deepEqual(await scene.store.readScheduledDeliveries(firstOf(LIVE, id)), scheduled);
     assert.equal(await scene.store.readEvent({ environment: TEST, id }), null);
-    assert.deepEqual(await scene.store.readScheduledDeliveries({ environment: TEST, eventId: id }), []);
+    assert.deepEqual(await scene.store.readScheduledDeliveries(firstOf(TEST, id)), []);
     const [payload] = await scene.store.readPayloads([scene.ids.next('evt'), id]);
     assert.deepEqual([payload!.id, payload!.type, payload!.occurredAt], [id, 'a.b', START - DAY]);
     assert.equal(Buffer.from(payload!.body).toString(), body.toString());
@@ -121,6 +123,19 @@ function testIdempotency(makeScene: MakeScene): void {
     assert.equal((await scene.store.readEvent({ environment: LIVE, id: first.id }))!.event.idempotencyKey, 'k');
   });
 
+  it('name the event that holds them', async (t) => {
+    const scene = await makeScene(t);
+    const event = await scene.accept([], withKey('k'));
+    const holderOf = (key: string, environment: number, now: number) =>
+      scene.store.readKeyHolder({ environment, key, now });
+    const holder = await holderOf('k', LIVE, START + DAY - 1);
+    assert.equal(holder?.eventId, event.id);
+    assert.ok(Buffer.from(holder.fingerprint).equals(event.idempotency!.fingerprint));
+    assert.equal(await holderOf('k', LIVE, START + DAY), null);
+    assert.equal(await holderOf('k', TEST, START), null);
+    assert.equal(await holderOf('K', LIVE, START), null);
+  });
+
   it('are free again when their window ends, to the millisecond', async (t) => {
     const scene = await makeScene(t);
     const accept = async (expiresAt: number) => {
@@ -172,13 +187,39 @@ function testReplay(makeScene: MakeScene): void {
       stored!.deliveries.map((delivery) => delivery.id),
       ids,
     );
-    const first = await scene.store.readScheduledDeliveries({ environment: LIVE, eventId: event.id });
+    const first = await scene.store.readScheduledDeliveries(firstOf(LIVE, event.id));
     assert.deepEqual(
       first.map((delivery) => delivery.id),
       ids.slice(0, 1),
     );
     const replayed = (await scene.read(ids[1]!))!;
     assert.deepEqual([replayed.origin, replayed.createdAt, replayed.nextAttemptAt], ['replay', scene.now, scene.now]);
+  });
+
+  it('of very many leaves the list of the newest 10,000, and the whole first answer, page by page', async (t) => {
+    const scene = await makeScene(t);
+    const destination = await scene.createDestination();
+    const event = await scene.accept(Array.from({ length: 6_000 }, () => destination));
+    const request = await replayRequest(
+      scene,
+      event,
+      Array.from({ length: 5_000 }, () => destination),
+    );
+    await scene.store.replayEvent(request);
+    const all = [...event.deliveries, ...request.deliveries].map(({ id }) => id);
+    const shown = (await scene.store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.map(({ id }) => id);
+    assert.deepEqual(shown, all.slice(1_000, 1_000 + SCHEDULED_PAGE));
+
+    const readFrom = async (which: 'first' | 'all', last: DeliveryId | null): Promise<DeliveryId[]> => {
+      const ids: DeliveryId[] = [];
+      for (let after = last; ; after = ids.at(-1)!) {
+        const page = await scene.store.readScheduledDeliveries({ ...firstOf(LIVE, event.id), which, after });
+        ids.push(...page.map(({ id }) => id));
+        if (page.length < SCHEDULED_PAGE) return ids;
+      }
+    };
+    assert.deepEqual(await readFrom('all', shown.at(-1)!), all.slice(1_000 + SCHEDULED_PAGE));
+    assert.deepEqual(await readFrom('first', null), all.slice(0, 6_000));
   });
 
   it('refuses what is stale, unknown, foreign or too old', async (t) => {

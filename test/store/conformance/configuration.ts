@@ -187,6 +187,28 @@ function testSigningKeys(makeScene: MakeScene): void {
     assert.deepEqual(await store.rotateSigningKey(foreign), { result: 'not_found' });
   });
 
+  it('know the newest by its having no end, whose id is from before another’s if the clock was set back', async (t) => {
+    const scene = await makeScene(t);
+    const { store } = scene;
+    scene.pass(DAY);
+    const id = await scene.createDestination();
+    const rotate = async (now: number) => {
+      scene.now = now;
+      const key = scene.signingKey();
+      const about = { environment: LIVE, id, key, previousExpiresAt: now + HOUR, now };
+      return { key, ...(await store.rotateSigningKey(about)) };
+    };
+    const { key: second } = await rotate(START);
+    const { signingKeys } = (await store.readDestination({ environment: LIVE, id }))!;
+    assert.equal(signingKeys[0]!.id, second.id);
+    assert.equal(await store.endSigningKey({ environment: LIVE, id, keyId: second.id, now: START }), 'newest');
+    assert.equal((await rotate(START + 1)).result, 'in_progress');
+    const { key: third, result } = await rotate(START + HOUR);
+    assert.equal(result, 'rotated');
+    const left = (await store.readDestination({ environment: LIVE, id }))!.signingKeys.map((key) => key.id);
+    assert.deepEqual(left, [third.id, second.id], 'what was in force until now signs on');
+  });
+
   it('end an overlap at once, but never the newest', async (t) => {
     const scene = await makeScene(t);
     const { store } = scene;

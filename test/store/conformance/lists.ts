@@ -8,7 +8,7 @@ import type { Event } from '../../../src/model/event.ts';
 import { idTime } from '../../../src/model/id.ts';
 import type { DeliveryId, DestinationId, EventId } from '../../../src/model/id.ts';
 import type { DeliveryFilter, Page, TypeSelection } from '../../../src/store/store.ts';
-import { HOUR, LIVE, NO_FILTER, START, TEST, die, result, retryAt, succeed } from '../scene.ts';
+import { HOUR, LIVE, NO_FILTER, START, TEST, die, firstOf, result, retryAt, succeed } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
@@ -133,7 +133,7 @@ function testDeliveryList(makeScene: MakeScene, propertyRuns: number): void {
           assert.deepEqual(await walk(scene, { filter, limit: 3 }), wanted, JSON.stringify({ isEnded, filter }));
         }
       }
-      const scheduled = await scene.store.readScheduledDeliveries({ environment: LIVE, eventId: all.at(-1)!.eventId });
+      const scheduled = await scene.store.readScheduledDeliveries(firstOf(LIVE, all.at(-1)!.eventId));
       assert.deepEqual(
         scheduled.map((one) => one.status),
         expected

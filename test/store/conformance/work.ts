@@ -78,6 +78,24 @@ async function refill(
 }
 
 function testRefill(makeScene: MakeScene): void {
+  it('finds what is due by the clock, though the ids of it are from a later time', async (t) => {
+    const scene = await makeScene(t);
+    const destination = await scene.createDestination();
+    const event = await scene.accept([destination], { dueAt: START - MINUTE });
+    const replayed = scene.delivery(destination);
+    const about = { environment: LIVE, eventId: event.id, configVersion: await scene.configVersion() };
+    await scene.store.replayEvent({ ...about, deliveries: [replayed], now: START - MINUTE + 1, bodyCutoff: 0 });
+    const request = { destinationId: destination, dueFrom: 0, limit: 10, exclude: [] };
+    const [found] = await scene.store.refill([{ ...request, dueBy: START - MINUTE + 1 }]);
+    assert.deepEqual(
+      found!.deliveries.map(({ id, dueAt }) => [id, dueAt]),
+      [
+        [event.deliveries[0]!.id, START - MINUTE],
+        [replayed.id, START - MINUTE + 1],
+      ],
+    );
+  });
+
   it('returns all that deciding needs', async (t) => {
     const scene = await makeScene(t);
     const destinationId = await scene.createDestination();

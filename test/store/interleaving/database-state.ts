@@ -1,5 +1,6 @@
 // All that a database holds, at one moment, as its rows have it. One statement, so that it is one state.
 import { Client } from 'pg';
+import { CITUS_URL } from '../postgres/citus.ts';
 
 export type DeliveryRow = {
   id: string;
@@ -48,41 +49,63 @@ export type DatabaseState = {
   shards: { shard: number; node: string | null; epoch: number }[];
 };
 
-const list = (name: string, rows: string): string =>
-  `'${name}', (SELECT coalesce(json_agg(x), '[]') FROM (${rows}) AS x)`;
+type Columns = readonly string[];
+
+/** Each column named: of a subquery over several machines `json_agg(x)` has no names left. */
+const list = (name: string, columns: Columns, rows: string): string => {
+  const fields = columns.map((column) => `'${column}', x.${column}`).join(', ');
+  return `'${name}', (SELECT coalesce(json_agg(json_build_object(${fields})), '[]') FROM (${rows}) AS x)`;
+};
+const listOf = (name: string, columns: Columns, from: string): string =>
+  list(name, columns, `SELECT ${columns.join(', ')} FROM ${from}`);
 const ids = (name: string, rows: string): string =>
   `'${name}', (SELECT coalesce(json_agg(x.id), '[]') FROM (${rows}) AS x)`;
 
-const SHARED = `id, event_id, destination_id, status, dead_reason, rev, schedule_position, attempt_count,
-  octet_length(response_codes) / 2 AS code_count, completed_at`;
+const SHARED = [
+  ...['id', 'event_id', 'destination_id', 'status', 'dead_reason', 'rev', 'schedule_position', 'attempt_count'],
+  'completed_at',
+];
+const OPEN = ['due_at', 'scheduled_at', 'fallback_status'];
+const COUNTED = `${SHARED.join(', ')}, octet_length(response_codes) / 2 AS code_count`;
 
 const parts = [
   list(
     'deliveries',
-    `SELECT ${SHARED}, 'open' AS place, due_at, scheduled_at, fallback_status FROM open_deliveries
-     UNION ALL SELECT ${SHARED}, 'done', NULL, NULL, NULL FROM done_deliveries`,
+    [...SHARED, 'code_count', 'place', ...OPEN],
+    `SELECT ${COUNTED}, 'open' AS place, ${OPEN.join(', ')} FROM open_deliveries
+     UNION ALL SELECT ${COUNTED}, 'done', NULL, NULL, NULL FROM done_deliveries`,
   ),
-  list('attempts', 'SELECT delivery_id, array_agg(n ORDER BY n) AS numbers FROM attempts GROUP BY delivery_id'),
-  list('events', 'SELECT id, idempotency_key FROM events'),
+  list(
+    'attempts',
+    ['delivery_id', 'numbers'],
+    'SELECT delivery_id, array_agg(n ORDER BY n) AS numbers FROM attempts GROUP BY delivery_id',
+  ),
+  listOf('events', ['id', 'idempotency_key'], 'events'),
   ids('bodies', 'SELECT event_id AS id FROM event_bodies'),
-  list('keys', 'SELECT key, event_id FROM idempotency'),
+  listOf('keys', ['key', 'event_id'], 'idempotency'),
   list(
     'destinations',
+    ['id', 'status', 'paused_reason', 'url', 'version', 'deleted_at', 'has_headers'],
     `SELECT id, status, paused_reason, url, version, deleted_at, headers IS NOT NULL AS has_headers FROM destinations`,
   ),
-  list('signingKeys', 'SELECT destination_id, id, expires_at FROM signing_keys ORDER BY id DESC'),
-  list('subscriptions', 'SELECT id, destination_id, deleted_at FROM subscriptions'),
+  listOf('signingKeys', ['destination_id', 'id', 'expires_at'], 'signing_keys ORDER BY id DESC'),
+  listOf('subscriptions', ['id', 'destination_id', 'deleted_at'], 'subscriptions'),
   ids('health', 'SELECT destination_id AS id FROM destination_health'),
-  list('barriers', 'SELECT destination_id, version FROM barriers'),
+  listOf('barriers', ['destination_id', 'version'], 'barriers'),
   `'environment', (SELECT to_json(e) FROM environments e WHERE id = 1)`,
   `'horizons', (SELECT json_object_agg(name, before) FROM horizons)`,
-  list('shards', 'SELECT shard, node, epoch FROM shards WHERE epoch > 0'),
+  listOf('shards', ['shard', 'node', 'epoch'], 'shards WHERE epoch > 0'),
 ];
 const SELECT_ALL = { name: 'everything', text: `SELECT json_build_object(${parts.join(', ')}) AS everything` };
 
+// On Citus who waits is a connection of the machine that has the row, and `global_pid` says on whose behalf. Whoever
+// else waits in that database counts too, so such tests run one at a time there.
+const [WAITING, ACTIVITY] =
+  CITUS_URL === undefined ? ['*', 'pg_stat_activity'] : ['DISTINCT global_pid', 'citus_stat_activity'];
+
 const COUNT_LOCK_WAITS = {
   name: 'lock_waits',
-  text: `SELECT count(*)::int4 AS waiting FROM pg_stat_activity
+  text: `SELECT count(${WAITING})::int4 AS waiting FROM ${ACTIVITY}
          WHERE datname = current_database() AND wait_event_type = 'Lock'`,
 };
 

@@ -35,9 +35,14 @@ type Moment = { step: Step | null; state: DatabaseState };
 const MOVING = /^(record_finish|record_move_on|open_deliveries_take|deliveries_destinations)$/;
 
 /** A writer that is stopped is not one that has vanished, however slow the machine is. */
-const PATIENCE = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout', 'query_timeout']
-  .map((name) => `${name}=60000`)
-  .join('&');
+const PATIENCE_MS = 60_000;
+const TIME_OUTS = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout', 'query_timeout'];
+
+function withPatience(url: string): string {
+  const patient = new URL(url);
+  for (const name of TIME_OUTS) patient.searchParams.set(name, String(PATIENCE_MS));
+  return patient.href;
+}
 
 export class Arena {
   readonly #stores: readonly [Store, Store];
@@ -67,7 +72,7 @@ export class Arena {
     const random = { ...systemRandom, fraction: () => 0 };
     const { beforeStatement } = writers;
     const open = async (options: Partial<PostgresStoreOptions>): Promise<Store> => {
-      const store = await openPostgresStore(storeOptions(`${url}?${PATIENCE}`, options));
+      const store = await openPostgresStore(storeOptions(withPatience(url), { ...options, keyWaitMs: PATIENCE_MS }));
       atEnd(t, () => store.close());
       return store;
     };

@@ -101,6 +101,7 @@ export function describeEvent({ ids, now }: Scene, idempotencyKey: string) {
     idempotencyKey,
     occurredAt: now,
     createdAt: now,
+    dueAt: now,
     body: new TextEncoder().encode('{"amount":1.0}'),
   };
 }

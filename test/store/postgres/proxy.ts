@@ -12,6 +12,8 @@ export type Proxy = {
   cutNextCommit: (cut: Cut) => Promise<void>;
   /** Refuses everything, and cuts what is there. */
   goAway: () => void;
+  /** Lets that many more connections pass, and refuses all that come after them. */
+  admit: (count: number) => void;
   comeBack: () => void;
   /** As a firewall that forgets the connections there are: nothing passes on them, and nobody is told. */
   forget: () => void;
@@ -28,11 +30,12 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let cut: { kind: Cut; done: () => void } | null = null;
   let isAway = false;
+  let admitted = Number.POSITIVE_INFINITY;
   /** Connections made before this many times of forgetting are forgotten. */
   let forgettings = 0;
 
   const pass = (client: Socket): void => {
-    if (isAway) {
+    if (isAway || admitted-- <= 0) {
       client.destroy();
       return;
     }
@@ -89,6 +92,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     goAway() {
       isAway = true;
       cutAll();
+    },
+    admit(count) {
+      admitted = count;
     },
     comeBack() {
       isAway = false;

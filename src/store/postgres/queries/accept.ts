@@ -7,14 +7,11 @@
 // newer version, an event matched against the older one is stale, and matched again. No row is locked for this: a
 // lock on the environment would make all accepts of the cluster wait for one another.
 import type { AcceptResult, NewEvent } from '../../store.ts';
-import { bisect, withPartitions } from '../bisect.ts';
 import type { BacklogChange } from '../backlog.ts';
 import type { WriteContext } from '../context.ts';
-import { writeCounted } from '../context.ts';
-import { toStoreError } from '../errors.ts';
 import { insertStatement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
-import { keyOf, timesOf } from './delivery-tables.ts';
+import { keyOf } from './delivery-tables.ts';
 import { readConfigVersion } from './environments.ts';
 import { claimKeys } from './idempotency.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
@@ -22,47 +19,30 @@ import { insertDeliveries } from './insert-deliveries.ts';
 const INSERT_EVENTS = insertStatement(
   'events_insert',
   { id: 'uuid', environment: 'int4', type: 'text', idempotency_key: 'text', occurred_at: 'int8' },
-  ({ rows, shard }) => `
+  (rows) => `
     INSERT INTO events (shard, id, environment, type, idempotency_key, occurred_at)
-    SELECT ${shard}, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at FROM ${rows}`,
+    SELECT r.shard, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at FROM ${rows}`,
 );
 
 const INSERT_BODIES = insertStatement(
   'event_bodies_insert',
   { event_id: 'uuid', body: 'bytea' },
-  ({ rows, shard }) => `
-    INSERT INTO event_bodies (shard, event_id, body) SELECT ${shard}, r.event_id, r.body FROM ${rows}`,
+  (rows) => `
+    INSERT INTO event_bodies (shard, event_id, body) SELECT r.shard, r.event_id, r.body FROM ${rows}`,
 );
 
-export function createAcceptWrites(context: WriteContext) {
-  const { accepting, backlog, partitions } = context;
-
-  const acceptAll = (events: readonly NewEvent[]): Promise<AcceptResult[]> =>
-    withPartitions(partitions, timesOf(events.flatMap(idsOf)), () =>
-      writeCounted(backlog, accepting.write, (tx, change) => acceptTogether(tx, context, change, events)),
-    );
-
-  return {
-    acceptEvents(events: NewEvent[]): Promise<AcceptResult[]> {
-      if (events.length === 0) return Promise.resolve([]);
-      return bisect(events, acceptAll, (_event, error) => ({ result: 'failed', error: toStoreError(error) }));
-    },
-  };
-}
-
-async function acceptTogether(
+export async function acceptTogether(
   tx: Tx,
   context: WriteContext,
-  change: BacklogChange,
-  events: readonly NewEvent[],
+  { change, events, keyWaitMs }: { change: BacklogChange; events: readonly NewEvent[]; keyWaitMs: number },
 ): Promise<AcceptResult[]> {
   const versions = await readVersions(tx, events);
   const fresh = events.filter((event) => event.configVersion >= versions.get(event.environment)!);
-  const duplicates = await claimKeys(tx, fresh);
+  const duplicates = await claimKeys(tx, fresh, { ...context, keyWaitMs });
   const accepted = fresh.filter(({ id }) => !duplicates.has(id));
   insertEvents(tx, accepted);
-  const born = accepted.map(({ environment, id, deliveries }) => {
-    return { environment, eventId: id, origin: 'event' as const, deliveries };
+  const born = accepted.map(({ environment, id, dueAt, deliveries }) => {
+    return { environment, eventId: id, origin: 'event' as const, dueAt, deliveries };
   });
   const backlogFull = insertDeliveries(tx, context, change, born);
   const results = new Map<NewEvent, AcceptResult>(
@@ -92,8 +72,4 @@ function insertEvents(tx: Tx, events: readonly NewEvent[]): void {
     INSERT_BODIES,
     events.map((event) => [...keyOf(event.id), event.body]),
   );
-}
-
-function idsOf(event: NewEvent): string[] {
-  return [event.id, ...event.deliveries.map((delivery) => delivery.id)];
 }

@@ -28,7 +28,7 @@ const NAMES = Object.keys(COLUMNS).join(', ');
 const INSERT = insertStatement(
   'attempts_insert',
   COLUMNS,
-  ({ rows, shard }) => `INSERT INTO attempts (shard, ${NAMES}) SELECT ${shard}, ${NAMES} FROM ${rows}`,
+  (rows) => `INSERT INTO attempts (shard, ${NAMES}) SELECT r.shard, ${NAMES} FROM ${rows}`,
 );
 
 const DROP_BODIES = batchStatement<never>(

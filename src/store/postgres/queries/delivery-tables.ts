@@ -61,14 +61,13 @@ const ALL_DONE = ['shard', ...Object.keys(SHARED_COLUMNS)].map((name) => `d.${na
 const INSERT_OPEN = insertStatement(
   'open_deliveries_insert',
   OPEN_COLUMNS,
-  ({ rows, shard }) => `INSERT INTO open_deliveries (shard, ${OPEN_NAMES}) SELECT ${shard}, ${OPEN_NAMES} FROM ${rows}`,
+  (rows) => `INSERT INTO open_deliveries (shard, ${OPEN_NAMES}) SELECT r.shard, ${OPEN_NAMES} FROM ${rows}`,
 );
 
 const INSERT_DONE = insertStatement(
   'done_deliveries_insert',
   SHARED_COLUMNS,
-  ({ rows, shard }) =>
-    `INSERT INTO done_deliveries (shard, ${SHARED_NAMES}) SELECT ${shard}, ${SHARED_NAMES} FROM ${rows}`,
+  (rows) => `INSERT INTO done_deliveries (shard, ${SHARED_NAMES}) SELECT r.shard, ${SHARED_NAMES} FROM ${rows}`,
 );
 
 const KEY = { id: 'uuid', rev: 'int4' } as const;

@@ -3,7 +3,7 @@ import type { Destination, DestinationWithKeys, SigningKey } from '../../../mode
 import { idBytes } from '../../../model/id.ts';
 import type { DestinationId, SigningKeyId } from '../../../model/id.ts';
 import type { Sealer } from '../../../runtime/sealer.ts';
-import { toDestination, toSigningKey } from '../../rows/destination-rows.ts';
+import { toDestination, toSigningKeys } from '../../rows/destination-rows.ts';
 import type { DestinationRow, SigningKeyRow } from '../../rows/destination-rows.ts';
 import { statement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
@@ -56,14 +56,14 @@ export async function withKeys(tx: Tx, rows: DestinationRow[], sealer: Sealer): 
   const byDestination = Map.groupBy(keys, (key) => Buffer.from(key.destination_id).toString('hex'));
   return rows.map((row) => {
     const own = byDestination.get(Buffer.from(row.id).toString('hex')) ?? [];
-    return { ...toOneDestination(row, sealer), signingKeys: own.map((key) => toSigningKey(key, sealer)) };
+    return { ...toOneDestination(row, sealer), signingKeys: toSigningKeys(own, sealer) };
   });
 }
 
 /** Newest first. */
 export async function readKeys(tx: Tx, id: DestinationId, sealer: Sealer): Promise<SigningKey[]> {
   const rows = await tx.run(SELECT_KEYS, [encodeArray('uuid', [idBytes(id)])]);
-  return rows.map((row) => toSigningKey(row, sealer));
+  return toSigningKeys(rows, sealer);
 }
 
 export function insertKey(tx: Tx, id: DestinationId, key: SigningKey, sealer: Sealer): Promise<number> {

@@ -6,7 +6,8 @@ import { originCode } from '../../rows/codec.ts';
 import { selects, toEvent, toScheduled } from '../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../rows/event-rows.ts';
 import { idRange } from '../../rows/id-range.ts';
-import type { EventWithBody, Page, PageRequest, TimeRange, TypeSelection } from '../../store.ts';
+import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../store.ts';
+import type { EventWithBody, Page, PageRequest, ScheduledPageRequest, TimeRange, TypeSelection } from '../../store.ts';
 import type { ReadContext } from '../context.ts';
 import { statementOfEveryShard } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
@@ -18,11 +19,13 @@ type ListRequest = { environment: number; type: TypeSelection | null } & TimeRan
 type EventPage = Page<Event, EventId>;
 type IdRange = readonly [low: Uint8Array, high: Uint8Array];
 
-const DELIVERIES_SHOWN_MAX = 10_000;
 /** A pattern that selects no more types than this is the merge of their lists; else rows are walked and filtered. */
 const TYPES_MERGED_MAX = 32;
 /** How many types are looked at to find that out (`a.*` looks past the types further below `a`). */
 const TYPES_PROBED_MAX = 200;
+
+const TABLES = ['open_deliveries', 'done_deliveries'];
+const BEFORE_ALL = new Uint8Array(16);
 
 const SELECT_ALL = statementOfEveryShard<EventRow>(
   'events_all',
@@ -43,29 +46,29 @@ const SELECT_NEXT_TYPE = statementOfEveryShard<{ type: string }>(
 );
 
 // Ids are made in the order of the list that accept was given, so they order the answer as it was.
-const selectScheduled = (name: string, condition: string, order: string) =>
+const selectScheduled = (name: string, condition: string) =>
   statementOfEveryShard<ScheduledRow>(
     name,
-    ['open_deliveries', 'done_deliveries']
-      .map(
-        (table) => `
+    TABLES.map(
+      (table) => `
     (SELECT d.id, d.destination_id, d.subscription_id, d.status, t.deleted_at
      FROM ${table} d JOIN destinations t ON t.id = d.destination_id
-     WHERE d.event_id = $1 AND d.environment = $2::int4 ${condition} ${order})`,
-      )
-      .join(' UNION ALL ') + order.replaceAll('d.', ''),
+     WHERE d.event_id = $1 AND d.environment = $2::int4 AND d.id > $3 ${condition}
+     ORDER BY d.id LIMIT ${SCHEDULED_PAGE})`,
+    ).join(' UNION ALL ') + ` ORDER BY id LIMIT ${SCHEDULED_PAGE}`,
   );
 
-const SELECT_FIRST = selectScheduled(
-  'events_first_deliveries',
-  `AND d.origin = ${originCode.numberOf('event')}`,
-  'ORDER BY d.id',
-);
+const SELECT_FIRST = selectScheduled('events_first_deliveries', `AND d.origin = ${originCode.numberOf('event')}`);
 
-const SELECT_NEWEST = selectScheduled(
-  'events_newest_deliveries',
-  '',
-  `ORDER BY d.id DESC LIMIT ${DELIVERIES_SHOWN_MAX}`,
+const SELECT_PAGE = selectScheduled('events_deliveries', '');
+
+/** Those shown, and the one before them. (Machines that each have a part of a list cannot skip rows of it.) */
+const SELECT_SHOWN = statementOfEveryShard<{ id: Uint8Array }>(
+  'events_shown',
+  TABLES.map(
+    (table) => `
+    (SELECT d.id FROM ${table} d WHERE d.event_id = $1 ORDER BY d.id DESC LIMIT ${DELIVERIES_SHOWN_MAX + 1})`,
+  ).join(' UNION ALL ') + ` ORDER BY id DESC LIMIT ${DELIVERIES_SHOWN_MAX + 1}`,
 );
 
 export function createEventReads({ read, horizons }: ReadContext) {
@@ -76,22 +79,21 @@ export function createEventReads({ read, horizons }: ReadContext) {
         const [[row], [body], deliveries] = await Promise.all([
           tx.run(SELECT_EVENT, [...keyOf(id), environment]),
           tx.run(SELECT_BODY, keyOf(id)),
-          tx.run(SELECT_NEWEST, [idBytes(id), environment]),
+          tx.run(SELECT_PAGE, [idBytes(id), environment, BEFORE_ALL]),
         ]);
         if (row === undefined) return null;
         const isErased = body === undefined || horizons.hides('bodies', id);
-        return {
-          event: toEvent(row),
-          body: isErased ? null : body.body,
-          deliveries: deliveries.map(toScheduled).reverse(),
-        };
+        const shown = deliveries.length < SCHEDULED_PAGE ? deliveries : await readShown(tx, environment, id);
+        return { event: toEvent(row), body: isErased ? null : body.body, deliveries: shown.map(toScheduled) };
       });
     },
 
-    async readScheduledDeliveries(request: { environment: number; eventId: EventId }): Promise<ScheduledDelivery[]> {
-      const { environment, eventId } = request;
+    async readScheduledDeliveries(request: ScheduledPageRequest): Promise<ScheduledDelivery[]> {
+      const { environment, eventId, which, after } = request;
       if (horizons.hides('rows', eventId)) return [];
-      return read(async (tx) => (await tx.run(SELECT_FIRST, [idBytes(eventId), environment])).map(toScheduled));
+      const select = which === 'first' ? SELECT_FIRST : SELECT_PAGE;
+      const last = after === null ? BEFORE_ALL : idBytes(after);
+      return read(async (tx) => (await tx.run(select, [idBytes(eventId), environment, last])).map(toScheduled));
     },
 
     listEvents: (request: ListRequest): Promise<EventPage> =>
@@ -102,6 +104,13 @@ export function createEventReads({ read, horizons }: ReadContext) {
         return types === null ? walk(tx, request, range) : mergeTypes(tx, { ...request, types }, range);
       }),
   };
+}
+
+/** The first page of the newest deliveries of an event that has many. */
+async function readShown(tx: Tx, environment: number, id: EventId): Promise<ScheduledRow[]> {
+  const shown = await tx.run(SELECT_SHOWN, [idBytes(id)]);
+  const before = shown[DELIVERIES_SHOWN_MAX]?.id ?? BEFORE_ALL;
+  return tx.run(SELECT_PAGE, [idBytes(id), environment, before]);
 }
 
 /** The types that exist of a selection; null: too many to merge. */

@@ -2,9 +2,10 @@
 import type { DestinationHealth } from '../../../model/destination.ts';
 import { formatId, idBytes, idShard } from '../../../model/id.ts';
 import type { ReadContext } from '../context.ts';
-import { batchStatement, statementOfEveryShard } from '../statement.ts';
+import { statement, statementOfEveryShard, upsertStatement } from '../statement.ts';
 import type { BatchRow } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
+import { encodeArray } from '../values.ts';
 
 type HealthRow = {
   destination_id: Uint8Array;
@@ -21,19 +22,23 @@ const SELECT_ALL = statementOfEveryShard<HealthRow>(
    WHERE t.deleted_at IS NULL AND (h.failing_since IS NOT NULL OR h.failure_count > 0 OR h.held_until IS NOT NULL)`,
 );
 
-// A destination deleted meanwhile gets none. Batches are written side by side, so an older one may come later.
-const UPSERT = batchStatement<never>(
+// Batches are written side by side, so an older one may come later.
+const UPSERT = upsertStatement<never>(
   'destination_health_upsert',
-  { destination_id: 'uuid', failing_since: 'int8', failure_count: 'int4', held_until: 'int8' },
-  ({ rows, shard, next }) => `
-    INSERT INTO destination_health AS h (shard, destination_id, failing_since, failure_count, held_until, reported_at)
-    SELECT ${shard}, r.destination_id, r.failing_since, r.failure_count, r.held_until, $${next}::int8
-    FROM ${rows}
-    WHERE EXISTS (SELECT 1 FROM destinations t WHERE t.id = r.destination_id AND t.deleted_at IS NULL)
-    ON CONFLICT (destination_id, shard) DO UPDATE
-    SET failing_since = excluded.failing_since, failure_count = excluded.failure_count,
-        held_until = excluded.held_until, reported_at = excluded.reported_at
-    WHERE h.reported_at <= excluded.reported_at`,
+  { destination_id: 'uuid', failing_since: 'int8', failure_count: 'int4', held_until: 'int8', reported_at: 'int8' },
+  {
+    into: 'destination_health AS h',
+    onConflict: `
+      ON CONFLICT (destination_id, shard) DO UPDATE
+      SET failing_since = excluded.failing_since, failure_count = excluded.failure_count,
+          held_until = excluded.held_until, reported_at = excluded.reported_at
+      WHERE h.reported_at <= excluded.reported_at`,
+  },
+);
+
+const SELECT_LIVE = statement<{ id: Uint8Array }>(
+  'destinations_live',
+  'SELECT id FROM destinations WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL',
 );
 
 export function createHealthReads({ read }: ReadContext) {
@@ -50,14 +55,34 @@ export function createHealthReads({ read }: ReadContext) {
   };
 }
 
-export function writeHealth(tx: Tx, health: readonly DestinationHealth[], now: number): Promise<unknown> {
-  // A row can be written once in a statement; the last report counts.
-  const last = new Map(health.map((one) => [one.destinationId, one]));
-  const sorted = [...last.values()].sort((a, b) => (a.destinationId < b.destinationId ? -1 : 1));
-  return tx.batch(UPSERT, sorted.map(toRow), [now]);
+/**
+ * Which of their destinations are not deleted. Sent before anything is written, so that nothing waits for the answer;
+ * what a deletion that comes in between leaves behind goes with the destination's tombstone.
+ */
+export function selectLive(tx: Tx, health: readonly DestinationHealth[]): Promise<{ id: Uint8Array }[]> {
+  if (health.length === 0) return Promise.resolve([]);
+  const ids = health.map((one) => idBytes(one.destinationId));
+  return tx.run(SELECT_LIVE, [encodeArray('uuid', ids)]);
 }
 
-function toRow({ destinationId, failingSince, failureCount, heldUntil }: DestinationHealth): BatchRow {
+/** `live`: whose destinations are not deleted. Sent, not awaited: the transaction's commit sees an error. */
+export function writeHealth(
+  tx: Tx,
+  health: readonly DestinationHealth[],
+  { live, now }: { live: readonly { id: Uint8Array }[]; now: number },
+): void {
+  const isLive = new Set(live.map(({ id }) => formatId('dst', id)));
+  // A row can be written once in a statement; the last report counts.
+  const last = new Map(health.map((one) => [one.destinationId, one]));
+  const kept = [...last.values()].filter(({ destinationId }) => isLive.has(destinationId));
+  const sorted = kept.sort((a, b) => (a.destinationId < b.destinationId ? -1 : 1));
+  void tx.batch(
+    UPSERT,
+    sorted.map((one) => toRow(one, now)),
+  );
+}
+
+function toRow({ destinationId, failingSince, failureCount, heldUntil }: DestinationHealth, now: number): BatchRow {
   const until = heldUntil === null ? null : Math.round(heldUntil);
-  return [idShard(destinationId), idBytes(destinationId), failingSince, failureCount, until];
+  return [idShard(destinationId), idBytes(destinationId), failingSince, failureCount, until, now];
 }

@@ -18,6 +18,7 @@ export type DeliveriesOfEvent = {
   environment: number;
   eventId: EventId;
   origin: DeliveryOrigin;
+  dueAt: number;
   deliveries: NewDelivery[];
 };
 
@@ -32,13 +33,14 @@ const INSERT_PENDING = insertStatement(
     destination_id: 'uuid',
     subscription_id: 'uuid',
     origin: 'int2',
+    due_at: 'int8',
     at: 'int8',
   },
-  ({ rows, shard }) => `
+  (rows) => `
     INSERT INTO open_deliveries (shard, id, environment, event_id, destination_id, subscription_id, origin,
                                  status, rev, due_at, schedule_position, attempt_count, response_codes, updated_at)
-    SELECT ${shard}, r.id, r.environment, r.event_id, r.destination_id, r.subscription_id, r.origin,
-           ${PENDING}, 0, r.at, 0, 0, ''::bytea, r.at
+    SELECT r.shard, r.id, r.environment, r.event_id, r.destination_id, r.subscription_id, r.origin,
+           ${PENDING}, 0, r.due_at, 0, 0, ''::bytea, r.at
     FROM ${rows}`,
 );
 
@@ -68,7 +70,7 @@ export function insertDeliveries(
   return backlogFull;
 }
 
-function toRow({ environment, eventId, origin }: DeliveriesOfEvent, delivery: NewDelivery): BatchRow {
+function toRow({ environment, eventId, origin, dueAt }: DeliveriesOfEvent, delivery: NewDelivery): BatchRow {
   return [
     ...keyOf(delivery.id),
     environment,
@@ -76,6 +78,7 @@ function toRow({ environment, eventId, origin }: DeliveriesOfEvent, delivery: Ne
     idBytes(delivery.destinationId),
     idBytes(delivery.subscriptionId),
     originCode.numberOf(origin),
+    dueAt,
     idTime(delivery.id),
   ];
 }

@@ -14,7 +14,7 @@ import type { NumberedAttempt } from './attempts.ts';
 import { appendCode, countOut, insertDone, keyOf, toMovedRow } from './delivery-tables.ts';
 import { FINISH, MOVE_ON, growHistories, readStates } from './record-rows.ts';
 import type { Moved } from './record-rows.ts';
-import { writeHealth } from './health.ts';
+import { selectLive, writeHealth } from './health.ts';
 import { pauseDestinations } from './pause.ts';
 
 export type RecordRequest = {
@@ -34,6 +34,7 @@ export async function recordTogether(
 ): Promise<Recorded> {
   const outcomes = new Map<ResultToRecord, RecordOutcome>();
   const pauses = new Map<DestinationId, PausedReason>();
+  const finding = selectLive(tx, health);
   for (const round of inRounds(results)) {
     const moved = await moveAll(tx, round, { change, now });
     const attempts = round.flatMap((result): NumberedAttempt[] => {
@@ -50,7 +51,7 @@ export async function recordTogether(
       outcomes.set(result, { result: 'conflict', current });
     }
   }
-  void writeHealth(tx, health, now);
+  writeHealth(tx, health, { live: await finding, now });
   const paused = await pauseDestinations(tx, pauses, now);
   return { outcomes: results.map((result) => outcomes.get(result)!), paused };
 }

@@ -1,7 +1,6 @@
 // New deliveries for an old event.
 import { idTime } from '../../../model/id.ts';
-import type { DeliveryId, EventId } from '../../../model/id.ts';
-import type { NewDelivery } from '../../store.ts';
+import type { ReplayRequest, ReplayResult } from '../../store.ts';
 import { withPartitions } from '../bisect.ts';
 import type { WriteContext } from '../context.ts';
 import { writeCounted } from '../context.ts';
@@ -10,23 +9,12 @@ import { readConfigVersion } from './environments.ts';
 import { SELECT_EVENT, hasBody } from './event-rows.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
 
-type ReplayRequest = {
-  environment: number;
-  eventId: EventId;
-  configVersion: number;
-  deliveries: NewDelivery[];
-  now: number;
-  bodyCutoff: number;
-};
-
-type ReplayResult = { result: 'replayed'; backlogFull: DeliveryId[] } | { result: 'stale' | 'not_found' | 'too_old' };
-
 export function createReplayWrites(context: WriteContext) {
   const { write, backlog, horizons, partitions } = context;
 
   const replay = (request: ReplayRequest): Promise<ReplayResult> =>
     writeCounted(backlog, write, async (tx, change): Promise<ReplayResult> => {
-      const { environment, eventId, configVersion, deliveries, bodyCutoff } = request;
+      const { environment, eventId, configVersion, deliveries, now, bodyCutoff } = request;
       if (horizons.hides('rows', eventId)) return tx.refuse({ result: 'not_found' });
       const [version, found, isWhole] = await Promise.all([
         readConfigVersion(tx, environment),
@@ -37,7 +25,7 @@ export function createReplayWrites(context: WriteContext) {
       if (!isWhole || idTime(eventId) < bodyCutoff) return tx.refuse({ result: 'too_old' });
       if (configVersion < version) return tx.refuse({ result: 'stale' });
       const [backlogFull] = insertDeliveries(tx, context, change, [
-        { environment, eventId, origin: 'replay', deliveries },
+        { environment, eventId, origin: 'replay', dueAt: now, deliveries },
       ]);
       return { result: 'replayed', backlogFull: backlogFull! };
     });

@@ -1,5 +1,5 @@
 // Accepting: the version of the configuration, the idempotency key, then the event, its body and its deliveries.
-import { formatId, idBytes } from '../../../model/id.ts';
+import { idBytes } from '../../../model/id.ts';
 import type { AcceptResult, NewEvent } from '../../store.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
@@ -24,18 +24,17 @@ export function createAcceptWrites(context: WriteContext) {
     const { environment, idempotencyKey: key, idempotency, createdAt: now } = event;
     if (key === null || idempotency === null) return null;
     const holder = claimKey({ ...idempotency, environment, key, eventId: id, now });
-    if (holder === null) return null;
-    return { result: 'duplicate', eventId: formatId('evt', holder.event_id), fingerprint: holder.fingerprint };
+    return holder === null ? null : { result: 'duplicate', ...holder };
   };
 
   const acceptOne = (event: NewEvent): AcceptResult => {
-    const { environment, type, idempotencyKey, occurredAt, body, deliveries } = event;
+    const { environment, type, idempotencyKey, occurredAt, body, dueAt, deliveries } = event;
     const id = idBytes(event.id);
     const duplicate = findHolder(event, id);
     if (duplicate !== null) return duplicate;
     insertEvent.run(environment, id, type, idempotencyKey, occurredAt);
     insertBody.run(id, environment, body);
-    const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'event', deliveries });
+    const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'event', dueAt, deliveries });
     return { result: 'accepted', backlogFull };
   };
 

@@ -2,7 +2,8 @@
 import type { Event, ScheduledDelivery } from '../../../model/event.ts';
 import { formatId, idBytes } from '../../../model/id.ts';
 import type { EventId } from '../../../model/id.ts';
-import type { EventWithBody, Page, PageRequest, TimeRange, TypeSelection } from '../../store.ts';
+import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../store.ts';
+import type { EventWithBody, Page, PageRequest, ScheduledPageRequest, TimeRange, TypeSelection } from '../../store.ts';
 import { originCode } from '../../rows/codec.ts';
 import { selects, toEvent, toScheduled } from '../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../rows/event-rows.ts';
@@ -15,7 +16,6 @@ type ListRequest = { environment: number; type: TypeSelection | null } & TimeRan
 type EventPage = Page<Event, EventId>;
 type IdRange = [low: Uint8Array, high: Uint8Array];
 
-const DELIVERIES_SHOWN_MAX = 10_000;
 /** A pattern that selects no more types than this is the merge of their lists; else rows are walked and filtered. */
 const TYPES_MERGED_MAX = 32;
 /** How many types are looked at to find that out (`a.*` looks past the types further below `a`). */
@@ -34,36 +34,45 @@ const SELECT_OF_TYPE = `
 const SELECT_NEXT_TYPE = `
   SELECT type FROM events WHERE environment = ? AND type > ? AND type < ? ORDER BY type LIMIT 1`;
 
-const SELECT_SCHEDULED = `
-  SELECT d.id, t.id AS destination_id, d.subscription_id, d.status, t.deleted_at
-  FROM deliveries d JOIN destinations t ON t.key = d.destination`;
-
 // Ids are made in the order of the list that accept was given, so they order the answer as it was.
-const SELECT_FIRST_SCHEDULED = `
-  ${SELECT_SCHEDULED}
-  WHERE d.event_id = ? AND d.environment = ? AND d.origin = ${originCode.numberOf('event')} ORDER BY d.id`;
+const selectScheduled = (condition: string): string => `
+  SELECT d.id, t.id AS destination_id, d.subscription_id, d.status, t.deleted_at
+  FROM deliveries d JOIN destinations t ON t.key = d.destination
+  WHERE d.event_id = ? AND d.environment = ? AND d.id > ? ${condition} ORDER BY d.id LIMIT ${SCHEDULED_PAGE}`;
 
-const SELECT_NEWEST_SCHEDULED = `
-  ${SELECT_SCHEDULED}
-  WHERE d.event_id = ? AND d.environment = ? ORDER BY d.id DESC LIMIT ${DELIVERIES_SHOWN_MAX}`;
+const SELECT_FIRST_SCHEDULED = selectScheduled(`AND d.origin = ${originCode.numberOf('event')}`);
+
+/** The last that is older than those shown. */
+const SELECT_BEFORE_SHOWN = `
+  SELECT id FROM deliveries WHERE event_id = ? ORDER BY id DESC LIMIT 1 OFFSET ${DELIVERIES_SHOWN_MAX}`;
+
+const BEFORE_ALL = new Uint8Array(16);
 
 export function createEventReads({ db, read }: ReadContext) {
   const selectOne = prepare<EventRow>(db, SELECT_ONE);
   const selectBody = prepare<{ body: Uint8Array }>(db, 'SELECT body FROM event_bodies WHERE event_id = ?');
   const selectFirst = prepare<ScheduledRow>(db, SELECT_FIRST_SCHEDULED);
-  const selectNewest = prepare<ScheduledRow>(db, SELECT_NEWEST_SCHEDULED);
+  const selectPage = prepare<ScheduledRow>(db, selectScheduled(''));
+  const selectBeforeShown = prepare<{ id: Uint8Array }>(db, SELECT_BEFORE_SHOWN);
 
   return {
-    readEvent: ({ environment, id }: { environment: number; id: EventId }): EventWithBody | null =>
+    readEvent: (request: { environment: number; id: EventId }): EventWithBody | null =>
       read(() => {
-        const row = selectOne.get(environment, idBytes(id));
+        const { environment } = request;
+        const id = idBytes(request.id);
+        const row = selectOne.get(environment, id);
         if (row === undefined) return null;
-        const deliveries = selectNewest.all(idBytes(id), environment).map(toScheduled).reverse();
-        return { event: toEvent(row), body: selectBody.get(idBytes(id))?.body ?? null, deliveries };
+        const after = selectBeforeShown.get(id)?.id ?? BEFORE_ALL;
+        const deliveries = selectPage.all(id, environment, after).map(toScheduled);
+        return { event: toEvent(row), body: selectBody.get(id)?.body ?? null, deliveries };
       }),
 
-    readScheduledDeliveries: (request: { environment: number; eventId: EventId }): ScheduledDelivery[] =>
-      read(() => selectFirst.all(idBytes(request.eventId), request.environment).map(toScheduled)),
+    readScheduledDeliveries: ({ environment, eventId, which, after }: ScheduledPageRequest): ScheduledDelivery[] =>
+      read(() => {
+        const select = which === 'first' ? selectFirst : selectPage;
+        const last = after === null ? BEFORE_ALL : idBytes(after);
+        return select.all(idBytes(eventId), environment, last).map(toScheduled);
+      }),
 
     listEvents: createEventList({ db, read }),
   };

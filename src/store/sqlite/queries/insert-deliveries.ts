@@ -9,7 +9,7 @@ import { prepare } from '../database.ts';
 
 const INSERT_PENDING = `
   INSERT INTO deliveries (id, environment, event_id, destination, subscription_id, origin, status, due_at, updated_at)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ${PENDING}, ?7, ?7)`;
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ${PENDING}, ?8, ?7)`;
 
 const INSERT_DEAD = `
   INSERT INTO deliveries (id, environment, event_id, destination, subscription_id, origin, status,
@@ -20,6 +20,7 @@ export type DeliveryInserter = (request: {
   environment: number;
   eventId: Uint8Array;
   origin: DeliveryOrigin;
+  dueAt: number;
   deliveries: NewDelivery[];
 }) => DeliveryId[];
 
@@ -27,7 +28,7 @@ export type DeliveryInserter = (request: {
 export function createDeliveryInserter({ db, destinationKeys, backlog, backlogMax }: WriteContext): DeliveryInserter {
   const insertPending = prepare(db, INSERT_PENDING);
   const insertDead = prepare(db, INSERT_DEAD);
-  return ({ environment, eventId, origin, deliveries }) => {
+  return ({ environment, eventId, origin, dueAt, deliveries }) => {
     const originNumber = originCode.numberOf(origin);
     const backlogFull: DeliveryId[] = [];
     for (const { id, destinationId, subscriptionId } of deliveries) {
@@ -36,10 +37,14 @@ export function createDeliveryInserter({ db, destinationKeys, backlog, backlogMa
       if (destination === null) throw new Error(`no destination ${destinationId} for a new delivery`);
       const isFull = backlog.countOf(destination) >= backlogMax;
       const subscription = idBytes(subscriptionId);
-      const insert = isFull ? insertDead : insertPending;
-      insert.run(idBytes(id), environment, eventId, destination, subscription, originNumber, idTime(id));
-      if (isFull) backlogFull.push(id);
-      else backlog.add(destination, environment, 1);
+      const columns = [idBytes(id), environment, eventId, destination, subscription, originNumber, idTime(id)];
+      if (isFull) {
+        insertDead.run(...columns);
+        backlogFull.push(id);
+      } else {
+        insertPending.run(...columns, dueAt);
+        backlog.add(destination, environment, 1);
+      }
     }
     return backlogFull;
   };

@@ -3,7 +3,7 @@ import type { DestinationWithKeys, SigningKey } from '../../../model/destination
 import { idBytes } from '../../../model/id.ts';
 import type { SigningKeyId } from '../../../model/id.ts';
 import type { Sealer } from '../../../runtime/sealer.ts';
-import { toDestination, toSigningKey } from '../../rows/destination-rows.ts';
+import { toDestination, toSigningKeys } from '../../rows/destination-rows.ts';
 import type { DestinationRow, SigningKeyRow } from '../../rows/destination-rows.ts';
 import { prepare } from '../database.ts';
 import type { Database } from '../database.ts';
@@ -35,7 +35,7 @@ export function createSigningKeys(db: Database, sealer: Sealer): SigningKeys {
   const remove = prepare(db, 'DELETE FROM signing_keys WHERE destination = ? AND id = ?');
   const removeAll = prepare(db, 'DELETE FROM signing_keys WHERE destination = ?');
   return {
-    read: (destination) => select.all(destination).map((row) => toSigningKey(row, sealer)),
+    read: (destination) => toSigningKeys(select.all(destination), sealer),
     insert(destination, key) {
       const secret = sealer.seal(key.secret, `secret of ${key.id}`);
       insert.run(destination, idBytes(key.id), secret, key.createdAt, key.expiresAt);

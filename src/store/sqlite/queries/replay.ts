@@ -1,22 +1,10 @@
 // New deliveries for an old event.
 import { idBytes, idTime } from '../../../model/id.ts';
-import type { DeliveryId, EventId } from '../../../model/id.ts';
-import type { NewDelivery } from '../../store.ts';
+import type { ReplayRequest, ReplayResult } from '../../store.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { createEnvironmentCounters } from './environments.ts';
 import { createDeliveryInserter } from './insert-deliveries.ts';
-
-type ReplayRequest = {
-  environment: number;
-  eventId: EventId;
-  configVersion: number;
-  deliveries: NewDelivery[];
-  now: number;
-  bodyCutoff: number;
-};
-
-type ReplayResult = { result: 'replayed'; backlogFull: DeliveryId[] } | { result: 'stale' | 'not_found' | 'too_old' };
 
 const SELECT_HAS_BODY = `
   SELECT EXISTS (SELECT 1 FROM event_bodies b WHERE b.event_id = e.id) AS has_body
@@ -29,7 +17,7 @@ export function createReplayWrites(context: WriteContext) {
   const selectHasBody = prepare<{ has_body: number }>(db, SELECT_HAS_BODY);
 
   return {
-    replayEvent({ environment, eventId, configVersion, deliveries, bodyCutoff }: ReplayRequest): ReplayResult {
+    replayEvent({ environment, eventId, configVersion, deliveries, now, bodyCutoff }: ReplayRequest): ReplayResult {
       diskReserve.assertRoom();
       return write(() => {
         const id = idBytes(eventId);
@@ -37,7 +25,7 @@ export function createReplayWrites(context: WriteContext) {
         if (event === undefined) return { result: 'not_found' };
         if (event.has_body === 0 || idTime(eventId) < bodyCutoff) return { result: 'too_old' };
         if (configVersion < environments.configVersion(environment)) return { result: 'stale' };
-        const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'replay', deliveries });
+        const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'replay', dueAt: now, deliveries });
         return { result: 'replayed', backlogFull };
       });
     },

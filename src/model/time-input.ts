@@ -3,7 +3,9 @@
 const DATE = String.raw`(\d{4})-(\d{2})-(\d{2})`;
 const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?`;
 const OFFSET = String.raw`(?:[Zz]|([+-])(\d{2}):(\d{2}))`;
-const FORM = new RegExp(`^${DATE}(?:[Tt]${TIME}${OFFSET})?$`);
+/** The form of a time; whether there is such a day and hour is another matter. */
+export const TIME_PATTERN = `^${DATE}(?:[Tt]${TIME}${OFFSET})?$`;
+const FORM = new RegExp(TIME_PATTERN);
 const LENGTH_MAX = 64;
 
 export const TIME_RULE =

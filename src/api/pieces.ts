@@ -1,0 +1,51 @@
+// Answers that may be long, made piece by piece while the caller takes them: what waits in memory is one piece and what
+// the connection holds, however long the answer and however slow its reader.
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { JSON_TYPE } from './error-response.ts';
+
+export type Piece = string | Uint8Array;
+
+const CHUNK_BYTES = 65_536;
+
+/**
+ * Answers with JSON in pieces. Until the first chunk is full an error has an answer of its own; later the beginning is
+ * on its way, and only the connection can be cut.
+ */
+export async function sendPieces(
+  reply: FastifyReply,
+  pieces: AsyncIterable<Piece>,
+  { status, headers = {} }: { status: number; headers?: Record<string, string> },
+): Promise<FastifyReply> {
+  const chunks = gather(pieces);
+  const first = await chunks.next();
+  reply.code(status).headers(headers).header('content-type', JSON_TYPE);
+  // All of it: with its length, as any other answer.
+  if (first.done === true) return reply.send(first.value);
+  const stream = Readable.from(continueWith(first.value, chunks), { objectMode: false, highWaterMark: CHUNK_BYTES });
+  return reply.send(stream);
+}
+
+async function* continueWith(first: Buffer, rest: AsyncGenerator<Buffer, Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield yield* rest;
+}
+
+/** Joins small pieces. The last chunk is returned. */
+async function* gather(pieces: AsyncIterable<Piece>): AsyncGenerator<Buffer, Buffer> {
+  let parts: Piece[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    parts.push(piece);
+    length += piece.length;
+    if (length < CHUNK_BYTES) continue;
+    yield join(parts);
+    parts = [];
+    length = 0;
+  }
+  return join(parts);
+}
+
+function join(parts: readonly Piece[]): Buffer {
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+}

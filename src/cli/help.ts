@@ -1,0 +1,77 @@
+// What --help prints, within 80 columns.
+import { flagsOf } from './command.ts';
+import type { Command, CommandGroup, Flag } from './command.ts';
+import { breakAtSpaces, COLUMNS, widthOf } from './terminal.ts';
+
+const INDENT = '  ';
+const SETTINGS_NOTE =
+  'A flag that is a setting of the service can also stand in the environment (--data-dir as POSTRIDER_DATA_DIR) or ' +
+  'in the settings file; docs/reference/settings.md has them all.';
+
+export function programHelp(commands: readonly (Command | CommandGroup)[]): string {
+  return [
+    ...paragraph(
+      'Postrider: webhook delivery. Accepts events, matches them to subscriptions, delivers them signed and retried.',
+    ),
+    '',
+    'Usage: postrider COMMAND [flags]',
+    '',
+    ...twoColumns(commands.map(({ name, summary }) => [name, [summary]])),
+    '',
+    'postrider COMMAND --help tells more of a command.',
+  ].join('\n');
+}
+
+export function groupHelp({ name, summary, commands }: CommandGroup): string {
+  return [
+    `${summary}.`,
+    '',
+    `Usage: postrider ${name} COMMAND [flags]`,
+    '',
+    ...twoColumns(commands.map((command) => [command.name, [command.summary]])),
+    '',
+    `postrider ${name} COMMAND --help tells more of a command.`,
+  ].join('\n');
+}
+
+export function commandHelp(command: Command): string {
+  const flags = Object.entries(flagsOf(command));
+  return [
+    ...paragraph(`${command.summary}.`),
+    '',
+    ...command.usage.map((usage, i) => `${i === 0 ? 'Usage: ' : '       '}postrider ${usage}`),
+    '',
+    ...twoColumns(flags.map(([name, flag]) => [nameOf(name, flag), meaningOf(flag)])),
+    ...(command.settings.length > 0 ? ['', ...paragraph(SETTINGS_NOTE)] : []),
+  ].join('\n');
+}
+
+function nameOf(name: string, { type, value = 'VALUE' }: Flag): string {
+  return type === 'string' ? `--${name} ${value}` : `--${name}`;
+}
+
+function meaningOf({ meaning, unit = '', value, default: fallback = '' }: Flag): string[] {
+  // That a TEXT is text need not be said.
+  const range = unit.toUpperCase() === value ? '' : unit;
+  const facts = [range, fallback === '' ? '' : `default ${fallback}`].filter((fact) => fact !== '');
+  return facts.length === 0 ? [meaning] : [meaning, `[${facts.join('; ')}]`];
+}
+
+/** Of the right column's parts each stays together where a line has room for it. */
+function twoColumns(rows: readonly (readonly [left: string, right: readonly string[]])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => widthOf(left)));
+  const columns = COLUMNS - width - 2 * INDENT.length;
+  return rows.flatMap(([left, right]) => {
+    const lines: string[] = [];
+    for (const part of right) {
+      const last = lines.at(-1);
+      if (last !== undefined && widthOf(`${last} ${part}`) <= columns) lines[lines.length - 1] = `${last} ${part}`;
+      else lines.push(...breakAtSpaces(part, columns));
+    }
+    return lines.map((line, i) => `${INDENT}${(i === 0 ? left : '').padEnd(width)}${INDENT}${line}`);
+  });
+}
+
+function paragraph(text: string): string[] {
+  return breakAtSpaces(text, COLUMNS);
+}

@@ -1,0 +1,118 @@
+// Makes an API key. In a place without a store only if told to: a key that no service knows opens nothing.
+import { parseDuration, UsageError } from '../../config.ts';
+import { DEFAULT_SCOPES, SCOPES } from '../../model/api-key.ts';
+import type { ApiKey, Mode, Scope } from '../../model/api-key.ts';
+import { parseTime, TIME_RULE } from '../../model/time-input.ts';
+import { formatTime } from '../../model/time.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import type { ToolStore } from '../../store/open.ts';
+import { JSON_FLAG } from '../command.ts';
+import type { Command, CommandLine } from '../command.ts';
+import { print, printJson, tell } from '../output.ts';
+import { STORE_SETTINGS, withStore, withStoreOrNew } from '../with-store.ts';
+import { mintKey } from './mint-key.ts';
+import type { KeyRequest } from './mint-key.ts';
+import { presentKey } from './present-key.ts';
+
+const NAME_LENGTH_MAX = 256;
+/** The last day that the API can write. */
+const EXPIRES_AT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
+
+export const createKeyCommand: Command = {
+  name: 'keys create',
+  summary: 'Create an API key and print it, this once',
+  usage: ['keys create --mode test|live [flags]'],
+  settings: STORE_SETTINGS,
+  flags: {
+    mode: {
+      type: 'string',
+      meaning: 'the environment that the key is for',
+      value: 'MODE',
+      unit: 'test, live; required',
+    },
+    name: { type: 'string', meaning: 'a label for people', value: 'NAME', unit: `1-${NAME_LENGTH_MAX} characters` },
+    scopes: {
+      type: 'string',
+      meaning: 'what the key may do, comma-separated',
+      value: 'LIST',
+      unit: SCOPES.join(', '),
+      default: 'all but admin',
+    },
+    expires: {
+      type: 'string',
+      meaning: 'when it ends to be valid: a date or time (2027-01-31, 2027-01-31T09:30:00Z), or in so long (90d, 12h)',
+      value: 'WHEN',
+      default: 'never',
+    },
+    init: { type: 'boolean', meaning: 'make a new store if there is none; the service then starts on it' },
+    json: JSON_FLAG,
+  },
+  words: [],
+  whereMissing: "Name the service's with --data-dir or --database-url, or make a new one with --init",
+  run: create,
+};
+
+async function create(line: CommandLine): Promise<number> {
+  const request: KeyRequest = {
+    mode: modeOf(line.textOf('mode')),
+    name: nameOf(line.textOf('name')),
+    scopes: scopesOf(line.textOf('scopes')),
+    expiresAt: expiryOf(line.textOf('expires')),
+  };
+  const open = line.has('init') ? withStoreOrNew : withStore;
+  const { key, secret } = await open(line, (store) => createKey(store, request));
+  if (line.has('json')) await printJson({ ...presentKey(key), secret });
+  else {
+    // First, so that a key is known, and can be revoked, whose text could not be written.
+    tell(describe(key));
+    await print(secret);
+  }
+  return 0;
+}
+
+async function createKey(store: ToolStore, request: KeyRequest): Promise<{ key: ApiKey; secret: string }> {
+  const minted = mintKey(await store.readEnvironments(), request);
+  await store.createApiKey(minted.key);
+  return minted;
+}
+
+function describe({ id, mode, scopes, expiresAt }: ApiKey): string {
+  const expiry = expiresAt === null ? '' : ` It expires at ${formatTime(expiresAt)}.`;
+  return `${id}: a ${mode} key with the scopes ${scopes.join(', ')}.${expiry} It is shown this once.`;
+}
+
+function modeOf(text: string | null): Mode {
+  if (text === 'test' || text === 'live') return text;
+  throw new UsageError('say which environment the key is for: --mode test or --mode live');
+}
+
+function nameOf(text: string | null): string | null {
+  if (text !== null && (text === '' || text.length > NAME_LENGTH_MAX)) {
+    throw new UsageError(`--name takes 1 to ${NAME_LENGTH_MAX} characters`);
+  }
+  return text;
+}
+
+function scopesOf(text: string | null): Scope[] {
+  if (text === null) return [...DEFAULT_SCOPES];
+  return [...new Set(text.split(',').map((word) => scopeOf(word.trim())))];
+}
+
+function scopeOf(word: string): Scope {
+  const scope = SCOPES.find((candidate) => candidate === word);
+  if (scope === undefined) throw new UsageError(`--scopes: "${word}" is not a scope; they are ${SCOPES.join(', ')}`);
+  return scope;
+}
+
+function expiryOf(text: string | null): number | null {
+  if (text === null) return null;
+  const now = systemClock.now();
+  const duration = parseDuration(text);
+  const expiresAt = duration === null ? parseTime(text) : now + duration;
+  if (expiresAt === null) {
+    throw new UsageError(`--expires: "${text}" is no time; ${TIME_RULE}, or 90d, 12h, 30m from now`);
+  }
+  if (expiresAt <= now) throw new UsageError(`--expires: "${text}" is not in the future`);
+  if (expiresAt > EXPIRES_AT_MAX) throw new UsageError(`--expires: "${text}" is after the year 9999`);
+  return expiresAt;
+}

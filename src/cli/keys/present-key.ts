@@ -1,0 +1,17 @@
+// A key as programs read it: as in the API, without its text, which is shown once and stored nowhere.
+import type { ApiKey } from '../../model/api-key.ts';
+import { formatTime } from '../../model/time.ts';
+
+export function presentKey(key: ApiKey) {
+  return {
+    id: key.id,
+    mode: key.mode,
+    name: key.name,
+    scopes: key.scopes,
+    prefix: key.prefix,
+    last4: key.last4,
+    created_at: formatTime(key.createdAt),
+    expires_at: key.expiresAt === null ? null : formatTime(key.expiresAt),
+    last_used_at: key.lastUsedAt === null ? null : formatTime(key.lastUsedAt),
+  };
+}

@@ -1,0 +1,69 @@
+// Text on a terminal: how wide it is, what it must not hold, and where it breaks.
+
+/** What is read without scrolling sideways on any terminal. */
+export const COLUMNS = 80;
+
+/** Takes two columns of a terminal. Near enough: nothing but the right edge depends on it. */
+const WIDE =
+  /\p{Emoji_Presentation}|\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]/u;
+
+const segmenter = new Intl.Segmenter();
+
+/** On one line and harmless: what strangers send must not move the cursor or reorder what a terminal shows. */
+export function printable(text: string): string {
+  return text
+    .replaceAll(/[\n\r]\s*/g, ' ')
+    .replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`);
+}
+
+/** Columns that a printable text takes. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += widthOfSegment(segment);
+  return width;
+}
+
+/** Filled up with spaces to `width` columns; what is longer ends in `…`. */
+export function fit(text: string, width: number): string {
+  const missing = width - widthOf(text);
+  if (missing >= 0) return text + ' '.repeat(missing);
+  const [line = ''] = breakAnywhere(text, { columns: width - 1, linesMax: 1 }).lines;
+  return `${line}…${' '.repeat(width - 1 - widthOf(line))}`;
+}
+
+/** Breaks between characters as people see them. `taken`: how much of the text is in the lines. */
+export function breakAnywhere(
+  text: string,
+  { columns, linesMax }: { columns: number; linesMax: number },
+): { lines: string[]; taken: number } {
+  const lines = [''];
+  let width = 0;
+  let taken = 0;
+  for (const { segment, index } of segmenter.segment(text.slice(0, columns * (linesMax + 1)))) {
+    const segmentWidth = widthOfSegment(segment);
+    if (width + segmentWidth > columns) {
+      if (lines.length === linesMax) break;
+      lines.push('');
+      width = 0;
+    }
+    lines[lines.length - 1] += segment;
+    width += segmentWidth;
+    taken = index + segment.length;
+  }
+  return { lines, taken };
+}
+
+/** Breaks at spaces; a word that is longer than a line stays whole. */
+export function breakAtSpaces(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= columns) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function widthOfSegment(segment: string): number {
+  return WIDE.test(segment) ? 2 : 1;
+}

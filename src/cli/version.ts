@@ -1,0 +1,19 @@
+// Which version this is: of the program, and of the Node that it runs on.
+import { VERSION } from '../config.ts';
+import { JSON_FLAG } from './command.ts';
+import type { Command } from './command.ts';
+import { print, printJson } from './output.ts';
+
+export const versionCommand: Command = {
+  name: 'version',
+  summary: 'Print the version',
+  usage: ['version [--json]'],
+  settings: [],
+  flags: { json: { ...JSON_FLAG, meaning: 'print the versions of Postrider and of its Node as JSON' } },
+  words: [],
+  async run(line) {
+    if (line.has('json')) await printJson({ version: VERSION, node: process.versions.node });
+    else await print(VERSION);
+    return 0;
+  },
+};

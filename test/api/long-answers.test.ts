@@ -1,0 +1,103 @@
+// Answers that list very many deliveries: the same JSON as any other, made only as far as the caller takes it.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import Fastify from 'fastify';
+import { sendPieces } from '../../src/api/pieces.ts';
+import type { Piece } from '../../src/api/pieces.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { addDestination, startApi } from './harness.ts';
+import type { Api, Json } from './harness.ts';
+
+const SUBSCRIPTIONS = 1_001;
+const EVENT = { type: 'many.one', body: { n: 1 }, idempotency_key: 'many' };
+
+let api: Api;
+before(async () => {
+  api = await startApi();
+  for (let made = 0; made < SUBSCRIPTIONS;) {
+    const destination_id = await addDestination(api, { eventType: null });
+    for (let n = 0; n < 1_000 && made < SUBSCRIPTIONS; n++, made++) {
+      const filter = { [`$.absent${n}`]: { $exists: false } };
+      await api.expect(201, 'POST', '/v1/subscriptions', { body: { destination_id, event_type: 'many.*', filter } });
+    }
+  }
+});
+after(() => api.close());
+
+const idsOf = (rows: unknown): string[] => (rows as Json[]).map(({ id }) => id as string);
+
+test('an event for very many destinations is answered, repeated, read and replayed in full', async () => {
+  const first = await api.expect(202, 'POST', '/v1/events', { body: EVENT });
+  const ids = idsOf(first.json.deliveries);
+  assert.equal(new Set(ids).size, SUBSCRIPTIONS);
+  const again = await api.expect(200, 'POST', '/v1/events', { body: EVENT });
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  assert.deepEqual(again.json, first.json);
+  const url = `/v1/events/${String(first.json.event_id)}`;
+  assert.deepEqual((await api.expect(200, 'GET', url)).json, { ...first.json, body: EVENT.body });
+  const replayed = await api.expect(202, 'POST', `${url}/replay`, { body: {} });
+  const rows = replayed.json.data as Json[];
+  assert.equal(rows.length, SUBSCRIPTIONS);
+  assert.deepEqual(idsOf((await api.expect(200, 'GET', url)).json.deliveries), [...ids, ...idsOf(rows)]);
+});
+
+test('a batch lists what each of its events got, repeats too', async () => {
+  const body = { events: [EVENT, { ...EVENT, body: {} }, { ...EVENT, idempotency_key: 'other' }] };
+  const { json } = await api.expect(200, 'POST', '/v1/events/batch', { body });
+  const results = json.data as { status: number; event?: Json }[];
+  assert.deepEqual(
+    results.map(({ status, event }) => [status, event === undefined ? null : idsOf(event.deliveries).length]),
+    [
+      [200, SUBSCRIPTIONS],
+      [409, null],
+      [202, SUBSCRIPTIONS],
+    ],
+  );
+});
+
+test('a page that cannot be read at once does not spoil the rest of the answer', async () => {
+  const { store } = api.services;
+  let failures = 2;
+  api.services.store = {
+    ...store,
+    readScheduledDeliveries: (request) => {
+      if (request.after === null || failures === 0) return store.readScheduledDeliveries(request);
+      failures--;
+      setImmediate(() => api.clock.advance(1_000));
+      return Promise.reject(new StoreError('unavailable', 'away for a moment'));
+    },
+  };
+  const { json } = await api.expect(200, 'POST', '/v1/events', { body: EVENT });
+  api.services.store = store;
+  assert.deepEqual([idsOf(json.deliveries).length, failures], [SUBSCRIPTIONS, 0]);
+});
+
+test('an answer is made only as far as it is taken, and no further when the connection ends', async (t) => {
+  const app = Fastify();
+  t.after(() => app.close());
+  const ended = Promise.withResolvers<number>();
+  async function* endless(): AsyncGenerator<Piece> {
+    let made = 0;
+    try {
+      for (; ; made += 1_000) yield 'x'.repeat(1_000);
+    } finally {
+      ended.resolve(made);
+    }
+  }
+  app.get('/', async (_request, reply) => sendPieces(reply, endless(), { status: 200 }));
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const request = get({ host: '127.0.0.1', port: (app.server.address() as AddressInfo).port });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  let taken = 0;
+  for await (const chunk of response) {
+    taken += (chunk as Buffer).length;
+    if (taken > 1_000_000) break;
+  }
+  const made = await ended.promise;
+  // What the sockets' buffers hold besides is the system's.
+  assert.ok(made < 64 * 1024 * 1024, `${made} bytes were made for ${taken} taken`);
+});

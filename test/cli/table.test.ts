@@ -1,0 +1,71 @@
+// Tables: every row under its header, within the terminal, whatever strangers have put into the cells.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { formatTable } from '../../src/cli/table.ts';
+import { widthOf } from '../../src/cli/terminal.ts';
+
+type Row = { id: string; name: string; scopes: string };
+
+const COLUMNS = [
+  { title: 'ID', of: ({ id }: Row) => id },
+  { title: 'NAME', of: ({ name }: Row) => name, widthMax: 8 },
+  { title: 'SCOPES', of: ({ scopes }: Row) => scopes },
+];
+const SHORT = { id: 'key_1', name: 'first', scopes: 'read' };
+
+function lines(rows: Row[], width: number | null): string[] {
+  return formatTable(COLUMNS, rows, width).split('\n');
+}
+
+describe('a table', () => {
+  test('has a header, and one line a row where there is room or no terminal', () => {
+    const expected = ['ID     NAME   SCOPES', 'key_1  first  read', 'key_2  -      read,publish'];
+    const rows = [SHORT, { id: 'key_2', name: '-', scopes: 'read,publish' }];
+    assert.deepEqual(lines(rows, null), expected);
+    assert.deepEqual(lines(rows, 80), expected);
+  });
+
+  test('on a narrow terminal cuts what may be cut, and puts what does not fit below', () => {
+    const rows = [SHORT, { id: 'key_2', name: 'a very long name', scopes: 'publish,read,manage' }];
+    assert.deepEqual(lines(rows, 24), [
+      'ID     NAME',
+      'key_1  first',
+      '  SCOPES read',
+      'key_2  a very …',
+      '  SCOPES publish,read,manage',
+    ]);
+    assert.equal(lines(rows, null)[2], 'key_2  a very long name  publish,read,manage', 'whole where nobody looks');
+  });
+
+  test('puts as much on a line below as there is room for', () => {
+    const columns = [...COLUMNS, { title: 'EXPIRES', of: () => 'never' }];
+    const rows = [SHORT, { ...SHORT, scopes: 'publish,read' }];
+    assert.deepEqual(formatTable(columns, rows, 27).split('\n').slice(1), [
+      'key_1  first  read',
+      '  EXPIRES never',
+      'key_1  first  publish,read',
+      '  EXPIRES never',
+    ]);
+    const joined = formatTable(columns, [{ ...SHORT, id: 'k'.repeat(20) }], 27).split('\n');
+    assert.deepEqual(joined.slice(1), [`${'k'.repeat(20)}  first`, '  SCOPES read', '  EXPIRES never']);
+    assert.equal(
+      formatTable(columns, [{ ...SHORT, id: 'k'.repeat(24) }], 34).split('\n')[2],
+      '  SCOPES read  EXPIRES never',
+    );
+  });
+
+  test('counts columns as a terminal does', () => {
+    const rows = [{ ...SHORT, name: '漢字' }, SHORT, { ...SHORT, name: '🎉🎉🎉🎉🎉🎉' }];
+    const made = lines(rows, 22);
+    assert.deepEqual(made.slice(1, 3), ['key_1  漢字', '  SCOPES read']);
+    assert.equal(made[5], 'key_1  🎉🎉🎉…');
+    for (const line of made) assert.ok(widthOf(line) <= 22, line);
+    const starts = lines(rows, null).map((line) => widthOf(line.slice(0, line.search(/SCOPES|read/))));
+    assert.deepEqual(new Set(starts).size, 1, 'the last column begins below its title');
+  });
+
+  test('shows what would move the cursor instead of doing it', () => {
+    const [, row] = lines([{ ...SHORT, name: '\u001b[2Jx\ny\u202e' }], null);
+    assert.equal(row, 'key_1  \\u001b[2Jx y\\u202e  read');
+  });
+});

@@ -1,0 +1,102 @@
+// What an operator reads at each level of the log: a receiver that fails a thousand times a second fills no disk.
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { pino } from 'pino';
+import { AttemptLog } from '../../src/dispatch/attempt-log.ts';
+import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
+import { createIds } from '../../src/runtime/ids.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { ManualClock } from '../attempt/manual-clock.ts';
+import { openDelivery } from '../support/deliveries.ts';
+
+type Line = Record<string, unknown>;
+
+const clock = new ManualClock();
+const ids = createIds(clock, systemRandom);
+const [first, second] = [ids.next('dst'), ids.next('dst')];
+let lines: Line[];
+
+function createAttemptLog(level: string): AttemptLog {
+  return new AttemptLog(
+    pino({ level, base: null }, { write: (line) => void lines.push(JSON.parse(line) as Line) }),
+    clock,
+  );
+}
+
+function finished(outcome: 'succeeded' | 'reset', destinationId = first): FinishedAttempt {
+  const isDone = outcome === 'succeeded';
+  return {
+    delivery: openDelivery({ id: ids.next('dlv'), eventId: ids.next('evt'), destinationId, dueAt: clock.now() }),
+    trigger: 'schedule',
+    result: {
+      outcome,
+      startedAt: clock.now(),
+      durationMs: 1.25,
+      responseCode: isDone ? 204 : null,
+      responseHeaders: null,
+      responseBody: null,
+      responseBodyTruncated: false,
+      error: isDone ? null : 'the connection was reset',
+      retryAfterAt: null,
+    },
+    decision: {
+      status: isDone ? 'succeeded' : 'retrying',
+      deadReason: null,
+      dueAt: isDone ? null : clock.now() + 5_000,
+      scheduledAt: null,
+      fallbackStatus: null,
+      schedulePosition: 1,
+      completedAt: isDone ? clock.now() : null,
+      pauseDestination: null,
+    },
+  };
+}
+
+beforeEach(() => {
+  lines = [];
+});
+
+describe('at level info', () => {
+  test('an attempt that succeeds has no line', () => {
+    createAttemptLog('info').note(finished('succeeded'));
+    assert.deepEqual(lines, []);
+  });
+
+  test('ten failed attempts a second and destination have a line each, the rest are counted', () => {
+    const log = createAttemptLog('info');
+    for (let i = 0; i < 500; i++) log.note(finished('reset'));
+    log.note(finished('reset', second));
+    assert.equal(lines.length, 11);
+    assert.equal(lines[0]!['error'], 'the connection was reset');
+    clock.advance(1_000);
+    assert.deepEqual(
+      lines.slice(11).map(({ destination, left_out, msg }) => ({ destination, left_out, msg })),
+      [{ destination: first, left_out: 490, msg: 'more attempts failed' }],
+    );
+    log.note(finished('reset'));
+    assert.equal(lines.length, 13);
+  });
+
+  test('every delivery that ends dead has a line, however many', () => {
+    const log = createAttemptLog('info');
+    for (let i = 0; i < 50; i++) {
+      const failed = finished('reset');
+      log.note({ ...failed, decision: { ...failed.decision!, status: 'dead', deadReason: 'exhausted', dueAt: null } });
+    }
+    assert.equal(lines.filter(({ dead_reason }) => dead_reason === 'exhausted').length, 50);
+  });
+
+  test('what was left out is told at a stop, too', () => {
+    const log = createAttemptLog('info');
+    for (let i = 0; i < 12; i++) log.note(finished('reset'));
+    log.flush();
+    assert.equal(lines.at(-1)!['left_out'], 2);
+  });
+});
+
+test('at level debug every attempt has a line', () => {
+  const log = createAttemptLog('debug');
+  for (let i = 0; i < 30; i++) log.note(finished('reset'));
+  for (let i = 0; i < 30; i++) log.note(finished('succeeded'));
+  assert.equal(lines.length, 60);
+});

@@ -1,0 +1,218 @@
+// Every command of the documentation is run as it stands there, line by line, in a fresh clone. What cannot be run here
+// is named with the reason, and shows as skipped. A block that is in no plan fails.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import packageJson from '../../package.json' with { type: 'json' };
+import { startReceiver } from '../e2e/receiver.ts';
+import { startPostgres } from '../store/postgres/server.ts';
+import type { PostgresServer } from '../store/postgres/server.ts';
+import { blocksOf, pagesOfDocs } from './blocks.ts';
+import type { Block } from './blocks.ts';
+import { Reader } from './reader.ts';
+import type { Stand } from './reader.ts';
+
+type Run = {
+  /** What its first line begins with. */
+  starts: string;
+  inNewTerminal?: boolean;
+  /** Lines of it that are not run, by what they begin with, and why. */
+  leftOut?: Record<string, string>;
+  /** Test data, and what the page says in words. */
+  before?: (reader: Reader) => Promise<unknown>;
+  /** Of what it prints, or what a receiver does because of it. */
+  expect?: RegExp;
+  /** It asks for something that is on its way: asked again until this comes. */
+  eventually?: RegExp;
+  after?: (reader: Reader) => Promise<unknown>;
+};
+type NotRun = { starts: string; notRun: string };
+type Plan = { stands?: (t: TestContext) => Promise<Stand[]>; blocks: readonly (Run | NotRun)[] };
+
+const NEEDS_ROOT = 'needs root and systemd; test/deploy/ checks the unit, and starts what it starts';
+const NEEDS_CITUS = 'needs a Citus cluster';
+const DATABASE = 'postgres://postrider:…@db.internal:5432/postrider';
+
+let postgres: PostgresServer;
+before(async () => {
+  postgres = await startPostgres(['fsync=off']);
+});
+after(() => postgres.stop());
+
+const PLANS: Record<string, Plan> = {
+  'README.md': {
+    async stands(t) {
+      const receiver = await startReceiver(t, (request) => request.answer(request.path === '/dead' ? 500 : 200));
+      return [['https://example.com/', receiver.url]];
+    },
+    blocks: [
+      {
+        starts: 'npm start ',
+        inNewTerminal: true,
+        leftOut: { 'npm test': 'runs all tests, this one among them' },
+        expect: /Your test key, shown this once/,
+      },
+      { starts: 'bin/postrider demo', expect: /Everything arrived, and every signature was verified/ },
+      { starts: 'URL=' },
+      { starts: 'api POST destinations', expect: /"status":"paused"[^]*"status":"active"/ },
+      { starts: 'api POST destinations/dst_…/signing-keys', expect: /"signing_secret":"whsec_/ },
+      { starts: 'api POST subscriptions', expect: /"event_type":"order\.\*"/ },
+      { starts: 'api POST events', expect: /"event_id":"evt_/ },
+      { starts: 'api GET ', before: makeDeadDeliveries, expect: /"dead_reason":"exhausted"/ },
+      { starts: 'api DELETE subscriptions' },
+      { starts: 'KEY=$(', expect: /"secret":"pr_test_/ },
+    ],
+  },
+  'docs/guides/quick-start.md': {
+    blocks: [
+      { starts: 'npm start', inNewTerminal: true, after: pasteWhatItSays },
+      { starts: 'kill $!', expect: /order\.paid {2}✔ verified {2}→ 200/ },
+      { starts: 'kill $!', expect: /order\.paid {2}✔ verified {2}→ 500/ },
+      { starts: 'get ', eventually: /"status":"retrying"/ },
+      { starts: 'kill $!' },
+      { starts: 'bin/postrider keys create', expect: /^pr_live_\w{36}$/m },
+    ],
+  },
+  'docs/guides/backup-and-restore.md': {
+    blocks: [
+      {
+        starts: 'mkdir -p backups',
+        before: (reader) =>
+          reader.follow(['bin/postrider serve --data-dir /var/lib/postrider'], { inNewTerminal: true }),
+        expect: /backups\/2026-01-31\.db holds the database/,
+      },
+      { starts: 'bin/postrider backup', expect: /backups\/\d{4}-\d\d-\d\d-\d{4}\.db holds the database/ },
+      { starts: 'mv ', before: (reader) => reader.stopServer(), after: isServingWithTheOldKey },
+    ],
+  },
+  'docs/guides/running.md': {
+    stands: async () => [[`${DATABASE}?sslmode=verify-full`, await emptyDatabase()]],
+    blocks: [
+      { starts: 'bin/postrider serve', expect: /Your test key/ },
+      { starts: 'sudo useradd', notRun: NEEDS_ROOT },
+      { starts: 'sudo journalctl', notRun: NEEDS_ROOT },
+      { starts: 'sudo cp deploy/Caddyfile', notRun: 'needs Caddy, a name and root; test/deploy/ looks at the file' },
+      { starts: 'export POSTRIDER_DATABASE_URL', inNewTerminal: true, expect: /Your test key/ },
+      { starts: 'bin/postrider keys create', expect: /^ID .*[^]*is revoked/m },
+      { starts: 'docker build', notRun: 'needs a container engine; CI builds the image and starts it' },
+    ],
+  },
+  'docs/guides/scaling.md': {
+    stands: async () => [
+      [`${DATABASE}?sslmode=verify-full`, await emptyDatabase()],
+      [DATABASE, postgres.urlOf(`docs_${databases}`)],
+    ],
+    blocks: [
+      {
+        starts: 'bin/postrider copy',
+        before: (reader) =>
+          reader.follow(['bin/postrider keys create --mode test --init --data-dir /var/lib/postrider']),
+        expect: /The database holds the whole store/,
+      },
+      { starts: 'export POSTRIDER_MASTER_KEY', after: isServingWithTheOldKey },
+      { starts: 'bin/postrider serve --processes', after: isServingWithTheOldKey },
+    ],
+  },
+  'docs/guides/citus.md': {
+    blocks: blocksOf('docs/guides/citus.md')
+      .filter(isCommands)
+      .map(({ lines }) => ({ starts: lines[0]!, notRun: NEEDS_CITUS })),
+  },
+  'docs/benchmarks.md': {
+    blocks: [{ starts: 'npm run bench', notRun: 'takes minutes, and measures the machine' }],
+  },
+  'CONTRIBUTING.md': {
+    blocks: [
+      { starts: 'npm test', notRun: 'runs all tests, this one among them' },
+      { starts: 'TEST_POSTGRES_BIN', notRun: 'needs another installation of PostgreSQL' },
+    ],
+  },
+};
+
+test('every command block of every page is in a plan, in order', () => {
+  for (const page of pagesOfDocs()) {
+    const found = blocksOf(page).filter(isCommands);
+    const planned = PLANS[page]?.blocks ?? [];
+    for (const [i, { line, lines }] of found.entries()) {
+      const starts = planned[i]?.starts;
+      assert.ok(starts !== undefined && lines[0]!.startsWith(starts), `${page}:${line}: say in PLANS how this is run`);
+    }
+    assert.equal(planned.length, found.length, page);
+  }
+});
+
+test('npm knows every script that is named', () => {
+  for (const page of pagesOfDocs()) {
+    for (const { lines, line } of blocksOf(page).filter(isCommands)) {
+      for (const [, name] of lines.join('\n').matchAll(/\bnpm run ([\w:-]+)/g)) {
+        assert.ok(Object.hasOwn(packageJson.scripts, name!), `${page}:${line}: ${name}`);
+      }
+    }
+  }
+});
+
+for (const [page, { stands, blocks }] of Object.entries(PLANS)) {
+  describe(page, { timeout: 300_000 }, () => {
+    test('can be followed from the first line to the last', async (t) => {
+      const isRun = blocks.some((plan) => !('notRun' in plan));
+      const reader = isRun ? await Reader.arrive(t, await stands?.(t)) : null;
+      for (const [i, block] of blocksOf(page).filter(isCommands).entries()) {
+        const plan = blocks[i]!;
+        const title = `${block.line}: ${block.lines[0]}`;
+        if ('notRun' in plan) await t.test(title, { skip: plan.notRun });
+        else await t.test(title, () => runBlock(reader!, block, plan));
+        const leftOut = 'notRun' in plan ? {} : (plan.leftOut ?? {});
+        for (const [line, reason] of Object.entries(leftOut)) await t.test(`${block.line}: ${line}`, { skip: reason });
+      }
+    });
+  });
+}
+
+async function runBlock(reader: Reader, { lines }: Block, plan: Run): Promise<void> {
+  const { inNewTerminal = false, leftOut = {}, expect, eventually } = plan;
+  await plan.before?.(reader);
+  const from = reader.shell.output.length;
+  const run = lines.filter((line) => !Object.keys(leftOut).some((start) => line.startsWith(start)));
+  assert.equal(run.length, lines.length - Object.keys(leftOut).length);
+  let printed = await reader.follow(run, { inNewTerminal });
+  while (eventually !== undefined && !eventually.test(printed)) printed = await reader.follow(run);
+  if (expect !== undefined && inNewTerminal) assert.match(printed, expect);
+  else if (expect !== undefined) await reader.shell.until(expect, from);
+  await plan.after?.(reader);
+}
+
+/** Two, so that one is there while the other is sent again. */
+async function makeDeadDeliveries(reader: Reader): Promise<void> {
+  const event = '{"type":"made.dead","body":{}}';
+  await reader.follow([
+    `api POST destinations '{"url":"https://example.com/dead","retry_policy":{"schedule_seconds":[]}}'`,
+    `api POST subscriptions '{"destination_id":"dst_…","event_type":"made.dead"}'`,
+    `api POST events/batch '{"events":[${event},${event}]}'`,
+  ]);
+  let dead = '';
+  while (dead.split('"dead_reason":"exhausted"').length < 3) dead = await reader.follow(['api GET dlq']);
+}
+
+async function pasteWhatItSays(reader: Reader): Promise<void> {
+  const [, pasted] = await reader.server.until(/paste this into a second terminal:\n\n([^]*?)\n\n/);
+  const from = reader.shell.output.length;
+  await reader.follow(pasted!.split('\n'));
+  await reader.shell.until(/order\.paid {2}not checked {2}→ 200/, from);
+}
+
+async function isServingWithTheOldKey({ api, server, folder }: Reader): Promise<void> {
+  assert.equal((await api.send('GET', '/v1/events')).status, 200);
+  assert.doesNotMatch(server.output.slice(-200), /Your test key/, folder);
+}
+
+function isCommands({ language }: Block): boolean {
+  return language === 'sh';
+}
+
+let databases = 0;
+/** The URL of a new one. */
+async function emptyDatabase(): Promise<string> {
+  const name = `docs_${(databases += 1)}`;
+  await postgres.create(name);
+  return postgres.urlOf(name);
+}
