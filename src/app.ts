@@ -22,9 +22,9 @@ import { VERSION } from './config.ts';
 import type { Settings } from './config.ts';
 import { AttemptLog } from './dispatch/attempt-log.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { createPayloads } from './dispatch/payloads.ts';
-import { createRunner } from './dispatch/runner.ts';
-import type { FinishedAttempt } from './dispatch/runner.ts';
+import { Payloads } from './dispatch/payloads.ts';
+import { AttemptPipeline } from './dispatch/pipeline.ts';
+import type { FinishedAttempt } from './dispatch/pipeline.ts';
 import { createLoops } from './loops.ts';
 import { createFollower } from './match/follow.ts';
 import type { Follower } from './match/follow.ts';
@@ -201,11 +201,11 @@ function createDelivering(base: Base, attempter: Attempter) {
       dispatcher.resume();
     },
   });
-  const payloads = createPayloads(store, settings.PAYLOAD_CACHE);
+  const payloads = new Payloads(store, settings.PAYLOAD_CACHE);
   const attemptLog = new AttemptLog(log, clock);
   const cluster = createCluster(base, follower, () => dispatcher);
   const { ownership } = cluster;
-  const runner = createRunner({
+  const pipeline = new AttemptPipeline({
     perform: attempter.perform,
     recorder,
     payloads,
@@ -224,7 +224,7 @@ function createDelivering(base: Base, attempter: Attempter) {
     store,
     clock,
     payloads,
-    runner,
+    pipeline,
     ownership,
     destinationOf: follower.destinationOf,
     slots: settings.MAX_IN_FLIGHT,

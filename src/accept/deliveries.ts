@@ -3,6 +3,7 @@ import type { Configuration } from '../match/follow.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { idShard } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
+import { born } from '../model/transitions.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery } from '../store/store.ts';
 import type { EventBody } from './incoming-event.ts';
@@ -31,16 +32,12 @@ export function toOpenDeliveries(
   deliveries: readonly NewDelivery[],
 ): OpenDelivery[] {
   return deliveries.map(({ id, destinationId }) => ({
+    ...born(event.dueAt),
     id,
     environment: event.environment,
     eventId: event.id,
     destinationId,
     rev: 0,
-    status: 'pending',
-    dueAt: event.dueAt,
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
     attemptCount: 0,
   }));
 }

@@ -17,84 +17,98 @@ const OVERLOAD_OUTCOMES: ReadonlySet<Outcome> = new Set([
   'reset',
 ]);
 
-export type Health = {
-  /** At most so many on the wire, whatever the destination allows. */
-  inFlightLimit(): number;
+export class Health {
+  readonly #destinationId: DestinationId;
+  #max: number;
+  #limit: number;
+  #spacingMs = 0;
+  #heldUntil: number;
+  #failingSince: number | null;
+  #failureCount: number;
+
+  constructor(destinationId: DestinationId, maxInFlight: number, stored: DestinationHealth | null) {
+    this.#destinationId = destinationId;
+    this.#max = maxInFlight;
+    this.#limit = maxInFlight;
+    this.#heldUntil = stored?.heldUntil ?? 0;
+    this.#failingSince = stored?.failingSince ?? null;
+    this.#failureCount = stored?.failureCount ?? 0;
+  }
+
+  /** At most so many on the wire: no more than the destination allows, and fewer while it fails. */
+  get inFlightLimit(): number {
+    return this.#limit;
+  }
+
   /** Least milliseconds between two starts. */
-  spacingMs(): number;
+  get spacingMs(): number {
+    return this.#spacingMs;
+  }
+
   /** Unix ms; nothing but forced attempts before. 0: not held. */
-  heldUntil(): number;
+  get heldUntil(): number {
+    return this.#heldUntil;
+  }
+
   /** Takes in a result. Returns what to store when something that outlives a restart changed. */
-  note(result: AttemptResult, event: { endedAt: number; heldUntil: number }): DestinationHealth | null;
+  note(result: AttemptResult, event: { endedAt: number; heldUntil: number }): DestinationHealth | null {
+    if (result.outcome === 'cancelled') return null;
+    if (result.outcome === 'succeeded') return this.#noteSuccess(event.endedAt);
+    if (isOverload(result)) this.#slowDown();
+    this.#heldUntil = Math.max(this.#heldUntil, event.heldUntil);
+    this.#failingSince ??= event.endedAt;
+    this.#failureCount++;
+    return this.#toStore(event.endedAt);
+  }
+
   /** No success for `failingAfterMs`, and enough failures to be sure. 0 turns it off. */
-  isFailingFor(failingAfterMs: number, now: number): boolean;
-  /** Somebody says that it is well again. */
-  reset(): void;
-  setMaxInFlight(maxInFlight: number): void;
-  /** Nothing to remember. */
-  isNeutral(now: number): boolean;
-};
+  isFailingFor(failingAfterMs: number, now: number): boolean {
+    if (failingAfterMs === 0 || this.#failingSince === null || this.#failureCount < FAILURES_BEFORE_PAUSE) return false;
+    return now - this.#failingSince >= failingAfterMs;
+  }
 
-export function createHealth(
-  destinationId: DestinationId,
-  maxInFlight: number,
-  stored: DestinationHealth | null,
-): Health {
-  let max = maxInFlight;
-  let limit = maxInFlight;
-  let spacing = 0;
-  let heldUntil = stored?.heldUntil ?? 0;
-  let failingSince = stored?.failingSince ?? null;
-  let failureCount = stored?.failureCount ?? 0;
+  /** Somebody says that the destination is well again. */
+  reset(): void {
+    this.#limit = this.#max;
+    this.#spacingMs = 0;
+    this.#failingSince = null;
+    this.#failureCount = 0;
+  }
 
-  // A hold that is over is not worth a row.
-  const snapshot = (now: number): DestinationHealth => {
-    return { destinationId, failingSince, failureCount, heldUntil: heldUntil > now ? heldUntil : null };
-  };
+  setMaxInFlight(max: number): void {
+    this.#limit = this.#limit === this.#max ? max : Math.min(this.#limit, max);
+    this.#max = max;
+  }
 
-  const noteSuccess = (now: number): DestinationHealth | null => {
-    limit = Math.min(max, limit + 1);
-    spacing = spacing <= SPACING_FIRST_MS ? 0 : spacing / 2;
-    if (failingSince === null) return null;
-    failingSince = null;
-    failureCount = 0;
-    return snapshot(now);
-  };
+  /** There is nothing to remember. */
+  isNeutral(now: number): boolean {
+    const isUnhindered = this.#limit === this.#max && this.#spacingMs === 0;
+    return isUnhindered && this.#failingSince === null && this.#heldUntil <= now;
+  }
 
-  const slowDown = (): void => {
-    limit = Math.max(1, Math.floor(limit / 2));
-    spacing = Math.min(SPACING_MAX_MS, spacing === 0 ? SPACING_FIRST_MS : spacing * 2);
-  };
+  #noteSuccess(now: number): DestinationHealth | null {
+    this.#limit = Math.min(this.#max, this.#limit + 1);
+    this.#spacingMs = this.#spacingMs <= SPACING_FIRST_MS ? 0 : this.#spacingMs / 2;
+    if (this.#failingSince === null) return null;
+    this.#failingSince = null;
+    this.#failureCount = 0;
+    return this.#toStore(now);
+  }
 
-  return {
-    inFlightLimit: () => limit,
-    spacingMs: () => spacing,
-    heldUntil: () => heldUntil,
-    note(result, event) {
-      if (result.outcome === 'cancelled') return null;
-      if (result.outcome === 'succeeded') return noteSuccess(event.endedAt);
-      if (isOverload(result)) slowDown();
-      heldUntil = Math.max(heldUntil, event.heldUntil);
-      failingSince ??= event.endedAt;
-      failureCount++;
-      return snapshot(event.endedAt);
-    },
-    isFailingFor(failingAfterMs, now) {
-      if (failingAfterMs === 0 || failingSince === null || failureCount < FAILURES_BEFORE_PAUSE) return false;
-      return now - failingSince >= failingAfterMs;
-    },
-    reset() {
-      limit = max;
-      spacing = 0;
-      failingSince = null;
-      failureCount = 0;
-    },
-    setMaxInFlight(newMax) {
-      limit = limit === max ? newMax : Math.min(limit, newMax);
-      max = newMax;
-    },
-    isNeutral: (now) => limit === max && spacing === 0 && failingSince === null && heldUntil <= now,
-  };
+  #slowDown(): void {
+    this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+    this.#spacingMs = Math.min(SPACING_MAX_MS, this.#spacingMs === 0 ? SPACING_FIRST_MS : this.#spacingMs * 2);
+  }
+
+  #toStore(now: number): DestinationHealth {
+    return {
+      destinationId: this.#destinationId,
+      failingSince: this.#failingSince,
+      failureCount: this.#failureCount,
+      // A hold that is over is not worth a row.
+      heldUntil: this.#heldUntil > now ? this.#heldUntil : null,
+    };
+  }
 }
 
 function isOverload(result: AttemptResult): boolean {

@@ -4,95 +4,94 @@ import { formatTime } from '../model/time.ts';
 import type { EventId } from '../model/id.ts';
 import type { EventPayload, Store } from '../store/store.ts';
 
-export interface Payloads {
-  /** `uses`: how many more deliveries are about to get it; when that many are `done` it is kept no longer. */
-  put(event: Omit<EventPayload, 'body'>, body: Uint8Array, uses: number): void;
-  /** At once if it is in memory; null: its body has been erased. What had to be read is kept until it is `done`. */
-  get(id: EventId): Uint8Array | Promise<Uint8Array | null>;
-  /** A delivery needs it no more, or not soon. */
-  done(id: EventId): void;
-}
-
 type Cached = { payload: Uint8Array; uses: number; wasRead: boolean };
 type Reading = PromiseWithResolvers<Uint8Array | null> & { uses: number };
 
 const READ_EVENTS_MAX = 64;
 
-export function createPayloads(store: Pick<Store, 'readPayloads'>, budgetBytes: number): Payloads {
-  // A Map keeps insertion order, so its first key is the oldest.
-  const cache = new Map<EventId, Cached>();
-  let cachedBytes = 0;
-  const wanted = new Map<EventId, Reading>();
-  let isReading = false;
+export class Payloads {
+  readonly #store: Pick<Store, 'readPayloads'>;
+  readonly #budgetBytes: number;
+  /** A Map keeps insertion order, so its first key is the oldest. */
+  readonly #cache = new Map<EventId, Cached>();
+  #cachedBytes = 0;
+  readonly #wanted = new Map<EventId, Reading>();
+  #isReading = false;
 
-  const drop = (id: EventId, payload: Uint8Array): void => {
-    cache.delete(id);
-    cachedBytes -= payload.length;
-  };
+  constructor(store: Pick<Store, 'readPayloads'>, budgetBytes: number) {
+    this.#store = store;
+    this.#budgetBytes = budgetBytes;
+  }
 
-  const keep = (id: EventId, entry: Cached): void => {
-    if (cache.has(id) || entry.payload.length > budgetBytes) return;
-    cache.set(id, entry);
-    cachedBytes += entry.payload.length;
-    while (cachedBytes > budgetBytes) {
-      const [oldest] = cache;
-      drop(oldest![0], oldest![1].payload);
+  /** `uses`: how many more deliveries are about to get it; when that many are `done` it is kept no longer. */
+  put(event: Omit<EventPayload, 'body'>, body: Uint8Array, uses: number): void {
+    const cached = this.#cache.get(event.id);
+    if (cached === undefined) this.#keep(event.id, { payload: buildPayload(event, body), uses, wasRead: false });
+    // What was read counts its uses as they come.
+    else if (!cached.wasRead) cached.uses += uses;
+  }
+
+  /** At once if it is in memory; null: its body has been erased. What had to be read is kept until it is `done`. */
+  get(id: EventId): Uint8Array | Promise<Uint8Array | null> {
+    const cached = this.#cache.get(id);
+    if (cached !== undefined) {
+      if (cached.wasRead) cached.uses++;
+      return cached.payload;
     }
-  };
+    const reading = this.#wanted.get(id) ?? { ...Promise.withResolvers<Uint8Array | null>(), uses: 0 };
+    reading.uses++;
+    this.#wanted.set(id, reading);
+    if (!this.#isReading) queueMicrotask(() => void this.#readWanted());
+    return reading.promise;
+  }
 
-  const readBatch = async (batch: [EventId, Reading][]): Promise<void> => {
-    try {
-      const events = await store.readPayloads(batch.map(([id]) => id));
-      const payloads = new Map(events.map((event) => [event.id, buildPayload(event, event.body)]));
-      for (const [id, waiting] of batch) {
-        const payload = payloads.get(id) ?? null;
-        if (payload !== null) keep(id, { payload, uses: waiting.uses, wasRead: true });
-        waiting.resolve(payload);
-      }
-    } catch (error) {
-      for (const [, waiting] of batch) waiting.reject(error);
+  /** A delivery needs it no more, or not soon. */
+  done(id: EventId): void {
+    const cached = this.#cache.get(id);
+    if (cached !== undefined && --cached.uses === 0) this.#drop(id, cached.payload);
+  }
+
+  #keep(id: EventId, entry: Cached): void {
+    const { payload } = entry;
+    if (this.#cache.has(id) || payload.length > this.#budgetBytes) return;
+    this.#cache.set(id, entry);
+    this.#cachedBytes += payload.length;
+    while (this.#cachedBytes > this.#budgetBytes) {
+      const [oldest] = this.#cache;
+      this.#drop(oldest![0], oldest![1].payload);
     }
-  };
+  }
+
+  #drop(id: EventId, payload: Uint8Array): void {
+    this.#cache.delete(id);
+    this.#cachedBytes -= payload.length;
+  }
 
   /** Reads that are asked for while one is under way go together in the next. */
-  const readWanted = async (): Promise<void> => {
-    isReading = true;
-    while (wanted.size > 0) {
-      const batch = [...wanted].slice(0, READ_EVENTS_MAX);
-      await readBatch(batch);
-      for (const [id] of batch) wanted.delete(id);
+  async #readWanted(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    while (this.#wanted.size > 0) {
+      const batch = [...this.#wanted].slice(0, READ_EVENTS_MAX);
+      await this.#readBatch(batch);
+      for (const [id] of batch) this.#wanted.delete(id);
     }
-    isReading = false;
-  };
+    this.#isReading = false;
+  }
 
-  return {
-    put(event, body, uses) {
-      if (!addUses(cache.get(event.id), uses))
-        keep(event.id, { payload: buildPayload(event, body), uses, wasRead: false });
-    },
-    get(id) {
-      const cached = cache.get(id);
-      if (cached !== undefined) {
-        if (cached.wasRead) cached.uses++;
-        return cached.payload;
+  async #readBatch(batch: [EventId, Reading][]): Promise<void> {
+    try {
+      const events = await this.#store.readPayloads(batch.map(([id]) => id));
+      const payloads = new Map(events.map((event) => [event.id, buildPayload(event, event.body)]));
+      for (const [id, reading] of batch) {
+        const payload = payloads.get(id) ?? null;
+        if (payload !== null) this.#keep(id, { payload, uses: reading.uses, wasRead: true });
+        reading.resolve(payload);
       }
-      const waiting = wanted.get(id) ?? { ...Promise.withResolvers<Uint8Array | null>(), uses: 0 };
-      waiting.uses++;
-      wanted.set(id, waiting);
-      if (!isReading) queueMicrotask(() => !isReading && void readWanted());
-      return waiting.promise;
-    },
-    done(id) {
-      const cached = cache.get(id);
-      if (cached !== undefined && --cached.uses === 0) drop(id, cached.payload);
-    },
-  };
-}
-
-/** False: it is not in memory. What was read counts its uses as they come. */
-function addUses(cached: Cached | undefined, uses: number): boolean {
-  if (cached?.wasRead === false) cached.uses += uses;
-  return cached !== undefined;
+    } catch (error) {
+      for (const [, reading] of batch) reading.reject(error);
+    }
+  }
 }
 
 /** `{"id","type","timestamp","data"}` (Standard Webhooks 1.0.0, payload structure), `data` as posted. */

@@ -1,10 +1,14 @@
 // Max-min fairness: of the destinations that could start an attempt now, the one with the fewest on the wire.
 
-export type ReadyItem = {
-  /** How many attempts are on its wire. */
-  inFlightCount(): number;
+export type ReadyPlace = {
   /** Which bucket holds it; -1: none. Set only here. */
   readyBucket: number;
+};
+
+type ReadyItem = {
+  readonly place: ReadyPlace;
+  /** How many attempts are on its wire. */
+  readonly inFlight: { readonly count: number };
 };
 
 export class ReadyQueues<T extends ReadyItem> {
@@ -14,10 +18,10 @@ export class ReadyQueues<T extends ReadyItem> {
 
   /** Puts an item where its count says, or takes it out. */
   update(item: T, isReady: boolean): void {
-    const bucket = isReady ? item.inFlightCount() : -1;
-    if (bucket === item.readyBucket) return;
-    if (item.readyBucket >= 0) this.#buckets[item.readyBucket]!.delete(item);
-    item.readyBucket = bucket;
+    const bucket = isReady ? item.inFlight.count : -1;
+    if (bucket === item.place.readyBucket) return;
+    if (item.place.readyBucket >= 0) this.#buckets[item.place.readyBucket]!.delete(item);
+    item.place.readyBucket = bucket;
     if (bucket < 0) return;
     while (this.#buckets.length <= bucket) this.#buckets.push(new Set());
     this.#buckets[bucket]!.add(item);

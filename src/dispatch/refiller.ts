@@ -1,8 +1,10 @@
 // Fetches from the store what the queues in memory have room for: many destinations in one read, one at a time.
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Refill, Store } from '../store/store.ts';
-import type { DestinationQueue, Instant } from './destination-queue.ts';
+import type { Refill, RefillRequest, Store } from '../store/store.ts';
+import type { Appetite } from './backlog.ts';
+import type { DestinationQueue } from './destination-queue.ts';
+import type { Instant } from './instant.ts';
 
 const DESTINATIONS_MAX = 100;
 /** Rows in one read: a busy destination comes round again, the others must not wait for all of its backlog. */
@@ -10,41 +12,58 @@ const ROWS_MAX = 2_000;
 const ROWS_PER_DESTINATION_MIN = 16;
 const RETRY_DELAY_MS = 250;
 
-export interface Refiller {
-  want(queue: DestinationQueue): void;
-  stop(): void;
-}
-
-export function createRefiller(options: {
+export type RefillerOptions = {
   store: Pick<Store, 'refill'>;
   clock: Clock;
   instant: () => Instant;
-  capacityOf: (queue: DestinationQueue) => number;
+  /** How many deliveries a destination may have waiting in memory. */
+  roomOf: () => number;
   /** The queues that a read brought something to, or failed for. */
   onRefilled: (queues: DestinationQueue[]) => void;
   onError: (error: unknown) => void;
-}): Refiller {
-  const { store, clock, instant, capacityOf, onRefilled, onError } = options;
-  const wanted = new Set<DestinationQueue>();
-  let isRunning = false;
-  let isStopped = false;
+};
 
-  const request = (queue: DestinationQueue, share: number, at: Instant) => {
-    const capacity = capacityOf(queue);
-    return {
-      destinationId: queue.id,
-      dueBy: queue.refillDueBy(capacity, at),
-      dueFrom: queue.refillDueFrom(),
-      limit: Math.min(queue.refillWanted(capacity, at), share),
-      exclude: queue.heldIds(),
-    };
-  };
+export class Refiller {
+  readonly #options: RefillerOptions;
+  readonly #wanted = new Set<DestinationQueue>();
+  #isRunning = false;
+  #isStopped = false;
 
-  const readOnce = async (queues: DestinationQueue[]): Promise<void> => {
-    const at = instant();
+  constructor(options: RefillerOptions) {
+    this.#options = options;
+  }
+
+  want(queue: DestinationQueue): void {
+    this.#wanted.add(queue);
+    // After the current turn: queues that ask together are read together.
+    if (!this.#isRunning) queueMicrotask(() => void this.#run());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    while (this.#wanted.size > 0 && !this.#isStopped) {
+      const queues = [...this.#wanted].slice(0, DESTINATIONS_MAX);
+      for (const queue of queues) this.#wanted.delete(queue);
+      const at = this.#options.instant();
+      // A queue may have been paused, deleted or filled since it asked.
+      const due = queues.filter(
+        (queue) => !queue.isOver && queue.backlog.refillWanted(this.#appetiteOf(queue, at)) > 0,
+      );
+      if (due.length > 0) await this.#readOnce(due, at);
+    }
+    this.#isRunning = false;
+  }
+
+  async #readOnce(queues: DestinationQueue[], at: Instant): Promise<void> {
+    const { store, clock, instant, onRefilled, onError } = this.#options;
     const share = Math.max(ROWS_PER_DESTINATION_MIN, Math.ceil(ROWS_MAX / queues.length));
-    const requests = queues.map((queue) => request(queue, share, at));
-    for (const queue of queues) queue.beginRefill();
+    const requests = queues.map((queue) => this.#requestFor(queue, share, at));
+    for (const { backlog } of queues) backlog.beginRefill();
     let refills: Refill[] | null = null;
     try {
       refills = await store.refill(requests);
@@ -52,35 +71,19 @@ export function createRefiller(options: {
       onError(error);
       await delay(clock, RETRY_DELAY_MS);
     }
-    const { monotonic: refilledAt } = instant();
-    for (const [i, queue] of queues.entries()) {
-      queue.refilledAt = refilledAt;
-      queue.endRefill(refills === null ? null : refills[i]!);
-    }
+    const endedAt = instant();
+    for (const [i, queue] of queues.entries()) queue.endRefill(refills === null ? null : refills[i]!, endedAt);
     onRefilled(queues);
-  };
+  }
 
-  const run = async (): Promise<void> => {
-    isRunning = true;
-    while (wanted.size > 0 && !isStopped) {
-      const at = instant();
-      const queues = [...wanted].slice(0, DESTINATIONS_MAX);
-      for (const queue of queues) wanted.delete(queue);
-      // It may have been paused, deleted or filled since it asked.
-      const due = queues.filter((queue) => !queue.isOver && queue.refillWanted(capacityOf(queue), at) > 0);
-      if (due.length > 0) await readOnce(due);
-    }
-    isRunning = false;
-  };
+  #requestFor(queue: DestinationQueue, share: number, at: Instant): RefillRequest {
+    const { id, backlog } = queue;
+    const appetite = this.#appetiteOf(queue, at);
+    const limit = Math.min(backlog.refillWanted(appetite), share);
+    return { destinationId: id, ...backlog.refillBounds(appetite), limit, exclude: backlog.heldIds() };
+  }
 
-  return {
-    want(queue) {
-      wanted.add(queue);
-      // After the current turn: queues that ask together are read together.
-      if (!isRunning) queueMicrotask(() => !isRunning && void run());
-    },
-    stop() {
-      isStopped = true;
-    },
-  };
+  #appetiteOf(queue: DestinationQueue, at: Instant): Appetite {
+    return queue.appetite(this.#options.roomOf(), at);
+  }
 }

@@ -1,17 +1,16 @@
 // Whom to look at next, and when: a binary heap of destinations by time, with one timer for the earliest.
 // Each item is in it once at most, so it is as large as there are destinations with work.
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { NEVER } from './instant.ts';
 
-export type Wakeable = {
+export type HeapPlace = {
   /** Monotonic ms at which to be looked at; Infinity: not by time. Set only by the heap, like the index. */
   wakeAt: number;
   /** -1: not in the heap. */
   heapIndex: number;
 };
 
-const NEVER = Number.POSITIVE_INFINITY;
-
-export class WakeHeap<T extends Wakeable> {
+export class WakeHeap<T extends { readonly place: HeapPlace }> {
   readonly #items: T[] = [];
   #timer: Timer | null = null;
   #timerAt = NEVER;
@@ -26,11 +25,11 @@ export class WakeHeap<T extends Wakeable> {
 
   /** Sets when `item` is looked at next, in place of any earlier call; Infinity: never by time. */
   schedule(item: T, at: number): void {
-    if (item.wakeAt === at || this.#isStopped) return;
-    item.wakeAt = at;
+    if (item.place.wakeAt === at || this.#isStopped) return;
+    item.place.wakeAt = at;
     if (at === NEVER) return this.#remove(item);
-    if (item.heapIndex < 0) item.heapIndex = this.#items.push(item) - 1;
-    this.#siftDown(this.#siftUp(item.heapIndex));
+    if (item.place.heapIndex < 0) item.place.heapIndex = this.#items.push(item) - 1;
+    this.#siftDown(this.#siftUp(item.place.heapIndex));
     this.#arm();
   }
 
@@ -40,7 +39,7 @@ export class WakeHeap<T extends Wakeable> {
   }
 
   #arm(): void {
-    const firstAt = this.#items[0]?.wakeAt ?? NEVER;
+    const firstAt = this.#items[0]?.place.wakeAt ?? NEVER;
     // A timer that is too early finds nothing due and is set again: cheaper than moving it every time.
     if (firstAt >= this.#timerAt) return;
     this.#timer?.cancel();
@@ -53,8 +52,8 @@ export class WakeHeap<T extends Wakeable> {
     this.#timerAt = NEVER;
     const now = this.#clock.monotonic();
     const due: T[] = [];
-    for (let first = this.#items[0]; first !== undefined && first.wakeAt <= now; first = this.#items[0]) {
-      first.wakeAt = NEVER;
+    for (let first = this.#items[0]; first !== undefined && first.place.wakeAt <= now; first = this.#items[0]) {
+      first.place.wakeAt = NEVER;
       this.#remove(first);
       due.push(first);
     }
@@ -63,9 +62,9 @@ export class WakeHeap<T extends Wakeable> {
   }
 
   #remove(item: T): void {
-    const index = item.heapIndex;
+    const index = item.place.heapIndex;
     if (index < 0) return;
-    item.heapIndex = -1;
+    item.place.heapIndex = -1;
     const last = this.#items.pop()!;
     if (last === item) return;
     this.#place(last, index);
@@ -77,7 +76,7 @@ export class WakeHeap<T extends Wakeable> {
     let index = start;
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      if (this.#items[parent]!.wakeAt <= item.wakeAt) break;
+      if (this.#items[parent]!.place.wakeAt <= item.place.wakeAt) break;
       this.#place(this.#items[parent]!, index);
       index = parent;
     }
@@ -92,8 +91,8 @@ export class WakeHeap<T extends Wakeable> {
     for (;;) {
       let child = 2 * index + 1;
       if (child >= items.length) break;
-      if (child + 1 < items.length && items[child + 1]!.wakeAt < items[child]!.wakeAt) child++;
-      if (items[child]!.wakeAt >= item.wakeAt) break;
+      if (child + 1 < items.length && items[child + 1]!.place.wakeAt < items[child]!.place.wakeAt) child++;
+      if (items[child]!.place.wakeAt >= item.place.wakeAt) break;
       this.#place(items[child]!, index);
       index = child;
     }
@@ -102,6 +101,6 @@ export class WakeHeap<T extends Wakeable> {
 
   #place(item: T, index: number): void {
     this.#items[index] = item;
-    item.heapIndex = index;
+    item.place.heapIndex = index;
   }
 }

@@ -1,5 +1,6 @@
 // API keys: `pr_live_` or `pr_test_`, 30 random base62 characters, and a checksum that refuses typing
 // errors (and most scanners' guesses) without a look-up.
+import { crc32 } from 'node:zlib';
 import type { ApiKeyId } from './id.ts';
 
 export type Mode = 'live' | 'test';
@@ -49,14 +50,4 @@ function checksum(head: string): string {
     rest = Math.floor(rest / 62);
   }
   return digits;
-}
-
-/** CRC-32 (ISO 3309) of ASCII text. */
-function crc32(text: string): number {
-  let crc = 0xffffffff;
-  for (let i = 0; i < text.length; i++) {
-    crc ^= text.charCodeAt(i);
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  }
-  return (crc ^ 0xffffffff) >>> 0;
 }

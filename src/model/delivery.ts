@@ -41,26 +41,39 @@ export type Delivery = {
 /** The single read adds the whole history, oldest first. */
 export type DeliveryWithAttempts = Delivery & { attempts: Attempt[] };
 
-/** What scheduling and deciding need to know of an unfinished delivery. */
-export type OpenDelivery = {
-  id: DeliveryId;
-  environment: number;
-  eventId: EventId;
-  destinationId: DestinationId;
-  /** Raised by every writer; a write whose expected value lost is read and decided again. */
-  rev: number;
-  status: OpenStatus;
-  /** Unix ms, or FORCED_DUE_AT. */
-  dueAt: number;
+/** Where a delivery stands: what its moves change (transitions.ts). Times are Unix ms. */
+export type DeliveryState = {
+  status: DeliveryStatus;
+  /** How and when it ended. While a forced attempt waits: how it had ended before, for the attempt may fail. */
+  deadReason: DeadReason | null;
+  completedAt: number | null;
+  /** When the next attempt may go out, or FORCED_DUE_AT; null when finished. */
+  dueAt: number | null;
   /** While a forced attempt waits: when the schedule would have gone on (null: it was over). */
   scheduledAt: number | null;
   /** While a forced attempt waits: what the delivery was, and is again if the attempt fails. Else null. */
   fallbackStatus: DeliveryStatus | null;
   /** How many delays of the schedule are used up. */
   schedulePosition: number;
+};
+
+export type OpenState = DeliveryState & { status: OpenStatus; dueAt: number };
+
+/** What scheduling and deciding need to know of an unfinished delivery. */
+export type OpenDelivery = OpenState & {
+  id: DeliveryId;
+  environment: number;
+  eventId: EventId;
+  destinationId: DestinationId;
+  /** Raised by every writer; a write whose expected value lost is read and decided again. */
+  rev: number;
   attemptCount: number;
 };
 
 export function isForced(delivery: Pick<OpenDelivery, 'dueAt'>): boolean {
   return delivery.dueAt === FORCED_DUE_AT;
+}
+
+export function isUnfinished({ status }: Pick<DeliveryState, 'status'>): boolean {
+  return status === 'pending' || status === 'retrying';
 }

@@ -5,13 +5,14 @@ import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationHealth, PausedReason } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Schedule } from '../model/retry-policy.ts';
+import { afterResult } from '../model/transitions.ts';
+import type { Decision } from '../model/transitions.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createGroupCommit } from '../runtime/group-commit.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Decision, RecordOutcome, ResultToRecord, Store } from '../store/store.ts';
-import { decide } from './decide.ts';
+import type { RecordOutcome, ResultToRecord, Store } from '../store/store.ts';
 
 export type AttemptToRecord = {
   delivery: OpenDelivery;
@@ -110,9 +111,8 @@ class BatchingRecorder implements Recorder {
   }
 
   #decide(delivery: OpenDelivery, attempt: AttemptToRecord): Decision {
-    const isManual = attempt.trigger === 'manual';
-    const fraction = this.#options.random.fraction();
-    const decision = decide(delivery, attempt.result, { schedule: attempt.schedule, fraction, isManual });
+    const { result, trigger, schedule } = attempt;
+    const decision = afterResult(delivery, { result, trigger, schedule, fraction: this.#options.random.fraction() });
     if (attempt.pauseDestination === null) return decision;
     return { ...decision, pauseDestination: decision.pauseDestination ?? attempt.pauseDestination };
   }

@@ -4,14 +4,13 @@
 // Durable means: when a writing method's promise resolves, its transaction is committed and fsynced.
 import type { ApiKey, Mode } from '../model/api-key.ts';
 import type { Attempt } from '../model/attempt.ts';
-import type { DeadReason, Delivery, DeliveryStatus, DeliveryWithAttempts, OpenDelivery } from '../model/delivery.ts';
+import type { Delivery, DeliveryStatus, DeliveryWithAttempts, OpenDelivery } from '../model/delivery.ts';
 import type {
   Destination,
   DestinationChange,
   DestinationHealth,
   DestinationStatus,
   DestinationWithKeys,
-  PausedReason,
   SigningKey,
 } from '../model/destination.ts';
 import type { Event, ScheduledDelivery } from '../model/event.ts';
@@ -25,6 +24,7 @@ import type {
   SubscriptionId,
 } from '../model/id.ts';
 import type { Subscription } from '../model/subscription.ts';
+import type { Decision, SendAgainRefusal } from '../model/transitions.ts';
 
 export interface Store extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, MaintenanceStore {
   /** How many batches are worth having under way at a time; absent: one of each. */
@@ -268,22 +268,8 @@ export type ResultToRecord = {
   rev: number;
   /** Numbered by the store: one more than the attempts recorded so far. */
   attempt: Omit<Attempt, 'attempt'>;
-  /** null: the delivery is finished; only its history grows, whatever its revision. */
+  /** Raises `rev` when written. null: the delivery is finished; only its history grows, whatever its revision. */
   decision: Decision | null;
-};
-
-/** What an attempt's result makes of its delivery. Raises `rev` when written. */
-export type Decision = {
-  status: DeliveryStatus;
-  /** null with status `dead`: keeps the stored reason (a forced attempt of a dead delivery failed). */
-  deadReason: DeadReason | null;
-  /** Unix ms of the next attempt; null when finished. */
-  dueAt: number | null;
-  schedulePosition: number;
-  /** null: keeps what is stored (a delivery that was finished before a forced attempt failed). */
-  completedAt: number | null;
-  /** Pauses the destination in the same transaction, if it is active. */
-  pauseDestination: PausedReason | null;
 };
 
 export type RecordOutcome =
@@ -317,7 +303,7 @@ export type SendAgainRequest = { environment: number; id: DeliveryId; now: numbe
 
 export type SendAgainResult =
   | { result: 'scheduled'; delivery: Delivery; open: OpenDelivery | null }
-  | { result: 'not_found' | 'too_old' | 'destination_deleted' };
+  | { result: SendAgainRefusal };
 
 // ── Maintenance: small steps, each within a time budget, until `more` is false ───────────────────────────
 

@@ -47,6 +47,8 @@ async function record(delivery: OpenDelivery, result: Partial<Result>, status: '
           status,
           deadReason: status === 'dead' ? 'exhausted' : null,
           dueAt,
+          scheduledAt: null,
+          fallbackStatus: null,
           schedulePosition: delivery.schedulePosition + 1,
           completedAt: dueAt === null ? now : null,
           pauseDestination: null,

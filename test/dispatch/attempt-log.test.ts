@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { pino } from 'pino';
 import { AttemptLog } from '../../src/dispatch/attempt-log.ts';
-import type { FinishedAttempt } from '../../src/dispatch/runner.ts';
+import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { ManualClock } from '../attempt/manual-clock.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 type Line = Record<string, unknown>;
 
@@ -25,19 +26,7 @@ function createAttemptLog(level: string): AttemptLog {
 function finished(outcome: 'succeeded' | 'reset', destinationId = first): FinishedAttempt {
   const isDone = outcome === 'succeeded';
   return {
-    delivery: {
-      id: ids.next('dlv'),
-      environment: 1,
-      eventId: ids.next('evt'),
-      destinationId,
-      rev: 0,
-      status: 'pending',
-      dueAt: clock.now(),
-      scheduledAt: null,
-      fallbackStatus: null,
-      schedulePosition: 0,
-      attemptCount: 0,
-    },
+    delivery: openDelivery({ id: ids.next('dlv'), eventId: ids.next('evt'), destinationId, dueAt: clock.now() }),
     trigger: 'schedule',
     result: {
       outcome,
@@ -54,6 +43,8 @@ function finished(outcome: 'succeeded' | 'reset', destinationId = first): Finish
       status: isDone ? 'succeeded' : 'retrying',
       deadReason: null,
       dueAt: isDone ? null : clock.now() + 5_000,
+      scheduledAt: null,
+      fallbackStatus: null,
       schedulePosition: 1,
       completedAt: isDone ? clock.now() : null,
       pauseDestination: null,

@@ -3,66 +3,34 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DestinationQueue } from '../../src/dispatch/destination-queue.ts';
-import type { Attempting } from '../../src/dispatch/destination-queue.ts';
+import type { AttemptUnderWay } from '../../src/dispatch/in-flight.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId } from '../../src/model/id.ts';
+import { destinationWith } from '../support/destinations.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 const NOW = 1_800_000_000_000;
 const CAPACITY = 1_000;
 const at = (ms = 0) => ({ now: NOW + ms, monotonic: ms });
-const roomy = { capacity: CAPACITY, at: at() };
-
-function destination(overrides: Partial<DestinationWithKeys> = {}): DestinationWithKeys {
-  return {
-    id: 'dst_1',
-    environment: 1,
-    url: 'https://example.com/',
-    name: null,
-    status: 'active',
-    pausedReason: null,
-    retryPolicy: null,
-    maxInFlight: 1_000,
-    ratePerSecond: null,
-    headers: {},
-    metadata: '{}',
-    createdAt: 0,
-    updatedAt: 0,
-    signingKeys: [],
-    ...overrides,
-  };
-}
 
 const idOf = (n: number): DeliveryId => `dlv_${String(n).padStart(4, '0')}`;
 
 function delivery(n: number, overrides: Partial<OpenDelivery> = {}): OpenDelivery {
-  return {
-    id: idOf(n),
-    environment: 1,
-    eventId: 'evt_1',
-    destinationId: 'dst_1',
-    rev: 0,
-    status: 'pending',
-    dueAt: NOW,
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
-    attemptCount: 0,
-    ...overrides,
-  };
+  return openDelivery({ id: idOf(n), dueAt: NOW, ...overrides });
 }
 
 const forced = (n: number): OpenDelivery =>
   delivery(n, { rev: 1, status: 'retrying', dueAt: FORCED_DUE_AT, fallbackStatus: 'pending', scheduledAt: NOW });
 
 function queueOf(overrides: Partial<DestinationWithKeys> = {}): DestinationQueue {
-  return new DestinationQueue(destination(overrides), null, at());
+  return new DestinationQueue(destinationWith(overrides), null, at());
 }
 
 /** Starts all that may start; how many. */
-function startAll(queue: DestinationQueue, instant = at()): Attempting[] {
-  const started: Attempting[] = [];
+function startAll(queue: DestinationQueue, instant = at()): AttemptUnderWay[] {
+  const started: AttemptUnderWay[] = [];
   while (queue.canStart(instant)) started.push(queue.start(instant));
   return started;
 }
@@ -72,36 +40,36 @@ const refilled = (...deliveries: OpenDelivery[]) => ({ deliveries, nextDueAt: nu
 describe('a new delivery', () => {
   test('that a refill brought before the answer to its commit is there once', () => {
     const queue = queueOf();
-    queue.noteStored(NOW);
-    queue.beginRefill();
-    queue.endRefill(refilled(delivery(1)));
-    queue.offer(delivery(1), roomy);
+    queue.backlog.noteStored(NOW);
+    queue.backlog.beginRefill();
+    queue.endRefill(refilled(delivery(1)), at());
+    queue.offer(delivery(1), CAPACITY, at());
     assert.equal(startAll(queue).length, 1);
-    queue.offer(delivery(1), roomy);
+    queue.offer(delivery(1), CAPACITY, at());
     assert.equal(startAll(queue).length, 0, 'nor while it is on the wire');
   });
 
   test('whose clock was set back goes out at once all the same', () => {
     const queue = queueOf();
-    queue.offer(delivery(1, { dueAt: NOW + 3_600_000 }), roomy);
+    queue.offer(delivery(1, { dueAt: NOW + 3_600_000 }), CAPACITY, at());
     assert.equal(startAll(queue).length, 1);
   });
 
   test('beyond the capacity is left in the store', () => {
     const queue = queueOf();
-    for (let n = 0; n < 20; n++) queue.offer(delivery(n), { capacity: 16, at: at() });
-    assert.equal(queue.waitingCount(), 16);
-    assert.equal(queue.refillWanted(16, at()), 0, 'while it is full');
+    for (let n = 0; n < 20; n++) queue.offer(delivery(n), 16, at());
+    assert.equal(queue.backlog.waitingCount(), 16);
+    assert.equal(queue.backlog.refillWanted(queue.appetite(16, at())), 0, 'while it is full');
     for (let n = 0; n < 12; n++) queue.start(at());
-    assert.equal(queue.refillWanted(16, at()), 12);
+    assert.equal(queue.backlog.refillWanted(queue.appetite(16, at())), 12);
   });
 });
 
 describe('a forced attempt', () => {
   test('of a delivery that waits takes its place at the head, with the new revision', () => {
     const queue = queueOf();
-    for (const n of [1, 2, 3]) queue.offer(delivery(n), roomy);
-    queue.force(forced(3));
+    for (const n of [1, 2, 3]) queue.offer(delivery(n), CAPACITY, at());
+    queue.backlog.force(forced(3));
     const started = startAll(queue).map((attempting) => attempting.delivery);
     assert.deepEqual(
       started.map(({ id, rev }) => [id, rev]),
@@ -115,53 +83,53 @@ describe('a forced attempt', () => {
 
   test('of a delivery that is under way starts nothing more; if that is not sent, the store is asked', () => {
     const queue = queueOf();
-    queue.offer(delivery(1), roomy);
+    queue.offer(delivery(1), CAPACITY, at());
     const [attempting] = startAll(queue);
-    queue.force(forced(1));
+    queue.backlog.force(forced(1));
     assert.equal(startAll(queue).length, 0);
-    queue.change(destination({ status: 'paused', pausedReason: 'manual' }), at());
+    queue.change(destinationWith({ status: 'paused', pausedReason: 'manual' }), at());
     assert.ok(queue.isHeldBack(attempting!.delivery, NOW), 'it was started as a scheduled one');
-    queue.endAttempt(idOf(1));
-    queue.settle(idOf(1), NOW);
-    assert.equal(queue.refillDueBy(CAPACITY, at()), FORCED_DUE_AT);
-    assert.ok(queue.refillWanted(CAPACITY, at()) > 0);
+    queue.inFlight.end(attempting!);
+    queue.backlog.settle(idOf(1), NOW);
+    assert.equal(queue.backlog.refillBounds(queue.appetite(CAPACITY, at())).dueBy, FORCED_DUE_AT);
+    assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
   });
 
   test('is fetched from the store though the queue is full', () => {
     const stored = { destinationId: 'dst_1', failingSince: null, failureCount: 0, heldUntil: NOW + 60_000 } as const;
-    const queue = new DestinationQueue(destination(), stored, at());
-    for (let n = 0; n < CAPACITY; n++) queue.offer(delivery(n), roomy);
-    queue.noteStored(FORCED_DUE_AT);
-    assert.ok(queue.refillWanted(CAPACITY, at()) > 0);
-    assert.equal(queue.refillDueBy(CAPACITY, at()), FORCED_DUE_AT);
-    queue.beginRefill();
-    queue.endRefill({ deliveries: [forced(5_000)], nextDueAt: NOW });
+    const queue = new DestinationQueue(destinationWith(), stored, at());
+    for (let n = 0; n < CAPACITY; n++) queue.offer(delivery(n), CAPACITY, at());
+    queue.backlog.noteStored(FORCED_DUE_AT);
+    assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
+    assert.equal(queue.backlog.refillBounds(queue.appetite(CAPACITY, at())).dueBy, FORCED_DUE_AT);
+    queue.backlog.beginRefill();
+    queue.endRefill({ deliveries: [forced(5_000)], nextDueAt: NOW }, at());
     assert.equal(startAll(queue)[0]!.delivery.id, idOf(5_000));
-    assert.equal(queue.refillWanted(CAPACITY, at()), 0, 'what is not forced has no room');
+    assert.equal(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())), 0, 'what is not forced has no room');
   });
 
   test('among many waits in the store, so that memory stays bounded', () => {
     const queue = queueOf({ maxInFlight: 1 });
-    for (let n = 0; n < CAPACITY; n++) queue.offer(delivery(n), roomy);
+    for (let n = 0; n < CAPACITY; n++) queue.offer(delivery(n), CAPACITY, at());
     startAll(queue);
-    for (let n = 2_000; n < 3_000; n++) queue.force(forced(n));
-    assert.ok(queue.waitingCount() <= CAPACITY + 100);
-    assert.equal(queue.refillWanted(CAPACITY, at()), 0);
+    for (let n = 2_000; n < 3_000; n++) queue.backlog.force(forced(n));
+    assert.ok(queue.backlog.waitingCount() <= CAPACITY + 100);
+    assert.equal(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())), 0);
     for (let n = 0; n < 100; n++) {
-      for (const { id } of queue.attempting().map((attempting) => attempting.delivery)) {
-        queue.endAttempt(id);
-        queue.settle(id, null);
+      for (const attempting of queue.inFlight.list()) {
+        queue.inFlight.end(attempting);
+        queue.backlog.settle(attempting.delivery.id, null);
       }
       startAll(queue);
     }
-    assert.ok(queue.refillWanted(CAPACITY, at()) > 0, 'the rest of the forced ones come next');
+    assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0, 'the rest of the forced ones come next');
   });
 });
 
 describe('between the start and the sending', () => {
   test('a token of the rate is set aside, and taken when the request goes out', () => {
     const queue = queueOf({ ratePerSecond: 20 });
-    for (let n = 0; n < 10; n++) queue.offer(delivery(n), roomy);
+    for (let n = 0; n < 10; n++) queue.offer(delivery(n), CAPACITY, at());
     const reading = startAll(queue);
     assert.equal(reading.length, 2, 'a burst of two');
     // Their bodies come late; the bucket is full, but they have not been counted yet.
@@ -173,31 +141,32 @@ describe('between the start and the sending', () => {
 
   test('what is not sent gives its token back', () => {
     const queue = queueOf({ ratePerSecond: 1 });
-    queue.offer(delivery(1), roomy);
-    queue.offer(delivery(2), roomy);
-    assert.equal(startAll(queue).length, 1);
-    queue.endAttempt(idOf(1));
+    queue.offer(delivery(1), CAPACITY, at());
+    queue.offer(delivery(2), CAPACITY, at());
+    const started = startAll(queue);
+    assert.equal(started.length, 1);
+    queue.inFlight.end(started[0]!);
     assert.equal(startAll(queue).length, 1);
   });
 
   test('a pause, a hold or a lower limit holds it back', () => {
     const queue = queueOf();
-    for (const n of [1, 2]) queue.offer(delivery(n), roomy);
+    for (const n of [1, 2]) queue.offer(delivery(n), CAPACITY, at());
     const [first, second] = startAll(queue);
     assert.equal(queue.isHeldBack(first!.delivery, NOW), false);
     queue.send(first!, at());
-    queue.change(destination({ maxInFlight: 1 }), at());
+    queue.change(destinationWith({ maxInFlight: 1 }), at());
     assert.equal(queue.isHeldBack(second!.delivery, NOW), true);
-    queue.change(destination({ status: 'paused', pausedReason: 'manual' }), at());
+    queue.change(destinationWith({ status: 'paused', pausedReason: 'manual' }), at());
     assert.equal(queue.isHeldBack(second!.delivery, NOW), true);
     assert.equal(queue.isHeldBack(forced(2), NOW), false, 'but not a forced one');
   });
 
   test('what could not be sent rests the whole destination, forced attempts too', () => {
     const queue = queueOf();
-    queue.offer(delivery(1), roomy);
-    queue.rest(at());
-    queue.force(forced(2));
+    queue.offer(delivery(1), CAPACITY, at());
+    queue.pace.rest(at());
+    queue.backlog.force(forced(2));
     assert.equal(queue.canStart(at(249)), false);
     assert.equal(queue.nextLookAt(at()), 250);
     assert.equal(startAll(queue, at(250)).length, 2);
@@ -207,19 +176,19 @@ describe('between the start and the sending', () => {
 describe('a refill', () => {
   test('that ends after the destination was deleted brings nothing back', () => {
     const queue = queueOf();
-    queue.noteStored(NOW);
-    queue.beginRefill();
+    queue.backlog.noteStored(NOW);
+    queue.backlog.beginRefill();
     queue.delete();
-    queue.endRefill(refilled(delivery(1)));
-    assert.deepEqual([queue.waitingCount(), queue.heldIds()], [0, []]);
+    queue.endRefill(refilled(delivery(1)), at());
+    assert.deepEqual([queue.backlog.waitingCount(), queue.backlog.heldIds()], [0, []]);
   });
 
   test('does not bring a second time what was forced while it was read', () => {
     const queue = queueOf();
-    queue.noteStored(NOW);
-    queue.beginRefill();
-    queue.force(forced(1));
-    queue.endRefill(refilled(delivery(1), delivery(2)));
+    queue.backlog.noteStored(NOW);
+    queue.backlog.beginRefill();
+    queue.backlog.force(forced(1));
+    queue.endRefill(refilled(delivery(1), delivery(2)), at());
     const started = startAll(queue).map((attempting) => [attempting.delivery.id, attempting.delivery.rev]);
     assert.deepEqual(started, [
       [idOf(1), 1],
@@ -229,37 +198,37 @@ describe('a refill', () => {
 
   test('that ends after a pause brings forced ones only; the rest is looked for later', () => {
     const queue = queueOf();
-    queue.noteStored(FORCED_DUE_AT);
-    queue.beginRefill();
-    queue.change(destination({ status: 'paused', pausedReason: 'manual' }), at());
-    queue.endRefill(refilled(forced(1), delivery(2)));
-    assert.deepEqual(queue.heldIds(), [idOf(1)]);
-    queue.change(destination(), at());
-    assert.ok(queue.refillWanted(CAPACITY, at()) > 0);
+    queue.backlog.noteStored(FORCED_DUE_AT);
+    queue.backlog.beginRefill();
+    queue.change(destinationWith({ status: 'paused', pausedReason: 'manual' }), at());
+    queue.endRefill(refilled(forced(1), delivery(2)), at());
+    assert.deepEqual(queue.backlog.heldIds(), [idOf(1)]);
+    queue.change(destinationWith(), at());
+    assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
   });
 
   test('that failed is wanted again', () => {
     const queue = queueOf();
-    queue.noteStored(NOW);
-    queue.beginRefill();
-    assert.equal(queue.refillWanted(CAPACITY, at()), 0, 'not twice at a time');
-    queue.endRefill(null);
-    assert.ok(queue.refillWanted(CAPACITY, at()) > 0);
+    queue.backlog.noteStored(NOW);
+    queue.backlog.beginRefill();
+    assert.equal(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())), 0, 'not twice at a time');
+    queue.endRefill(null, at());
+    assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
   });
 });
 
 describe('a pause that a result brings', () => {
   test('holds at once, until the change comes back or the result turns out not to pause', () => {
     const queue = queueOf();
-    for (const n of [1, 2]) queue.offer(delivery(n), roomy);
-    queue.expectPause(true);
+    for (const n of [1, 2]) queue.offer(delivery(n), CAPACITY, at());
+    queue.beginPausing();
     assert.equal(queue.canStart(at()), false);
-    queue.expectPause(false);
+    queue.endPausing();
     assert.equal(queue.canStart(at()), true);
-    queue.expectPause(true);
-    queue.change(destination({ status: 'paused', pausedReason: 'gone' }), at());
-    assert.equal(queue.waitingCount(), 0);
-    queue.change(destination(), at());
-    assert.ok(queue.refillWanted(CAPACITY, at()) > 0);
+    queue.beginPausing();
+    queue.change(destinationWith({ status: 'paused', pausedReason: 'gone' }), at());
+    assert.equal(queue.backlog.waitingCount(), 0);
+    queue.change(destinationWith(), at());
+    assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
   });
 });

@@ -1,102 +1,43 @@
 // What the dispatcher shares out over all destinations: memory and slots. How it behaves in time is in test/sim.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import { soleOwnership } from '../../src/cluster/sole-node.ts';
-import type { Runner } from '../../src/dispatch/runner.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
-import type { DestinationWithKeys } from '../../src/model/destination.ts';
-import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
+import type { DestinationId } from '../../src/model/id.ts';
+import { createIds } from '../../src/runtime/ids.ts';
+import { SeededRandom } from '../sim/seeded-random.ts';
 import { settle, VirtualClock } from '../sim/virtual-clock.ts';
+import { openDelivery } from '../support/deliveries.ts';
+import { destinationWith } from '../support/destinations.ts';
+import { startDispatching } from '../support/dispatching.ts';
 
-function destination(id: DestinationId): DestinationWithKeys {
-  return {
-    id,
-    environment: 1,
-    url: 'https://example.com/',
-    name: null,
-    status: 'active',
-    pausedReason: null,
-    retryPolicy: null,
-    maxInFlight: 1_000,
-    ratePerSecond: null,
-    headers: {},
-    metadata: '{}',
-    createdAt: 0,
-    updatedAt: 0,
-    signingKeys: [],
-  };
-}
-
-/** A dispatcher whose attempts end when the test says so, over a store with nothing in it. */
-async function setUp(options: { slots?: number; mayRun?: () => boolean; refill?: () => OpenDelivery[] } = {}) {
-  const { slots = 16, mayRun = () => true, refill = () => [] } = options;
-  const clock = new VirtualClock();
-  const running = new Map<DeliveryId, { destination: DestinationId; freeWire: () => void; end: () => void }>();
-  const sent: DeliveryId[] = [];
-  const runner: Runner = {
-    mayRun,
-    attempt: (queue, { delivery }, freeWire) =>
-      new Promise((resolve) => {
-        const end = (): void => {
-          running.delete(delivery.id);
-          resolve({ dueAt: null });
-        };
-        running.set(delivery.id, { destination: queue.id, freeWire, end });
-        sent.push(delivery.id);
-      }),
-    abandon: () => undefined,
-  };
-  const dispatcher = new Dispatcher({
-    ownership: soleOwnership,
-    store: {
-      sweep: async () => ({ destinations: [], next: null }),
-      refill: async (requests) =>
-        requests.map(({ destinationId }) => ({ destinationId, deliveries: refill(), nextDueAt: null })),
-      readHealth: async () => [],
-    },
-    clock,
-    payloads: { put: () => undefined, done: () => undefined, get: () => new Uint8Array() },
-    runner,
-    destinationOf: destination,
+/** Any destination there may be, on a node that has its lease unless the test says otherwise. */
+async function setUp({ slots = 16, isAlive = () => true }: { slots?: number; isAlive?: () => boolean } = {}) {
+  const dispatching = await startDispatching({
+    destinationOf: (id) => destinationWith({ id }),
+    ownership: { ...soleOwnership, isAlive },
     slots,
-    onError: (error) => assert.fail(String(error)),
   });
-  await clock.runFor(dispatcher.start());
-
+  const { clock } = dispatching;
   let made = 0;
-  const offerAll = (deliveries: OpenDelivery[]): void => {
-    const times = { occurredAt: 0, createdAt: 0 };
-    const event = { id: 'evt_1', environment: 1, type: 'a.b', idempotencyKey: null, ...times } as const;
-    dispatcher.offer(deliveries, event, new Uint8Array());
+  const offer = (destinationId: DestinationId, count: number): void => {
+    const deliveries = Array.from({ length: count }, (): OpenDelivery => {
+      const id = `dlv_${String(made++).padStart(8, '0')}` as const;
+      return openDelivery({ id, eventId: EVENT, destinationId, dueAt: clock.now() });
+    });
+    dispatching.offer(deliveries);
   };
-  const offer = (destinationId: DestinationId, count: number): void =>
-    offerAll(
-      Array.from({ length: count }, () => openDelivery(`dlv_${String(made++).padStart(8, '0')}`, destinationId)),
-    );
-  const onWire = (id: DestinationId): number => [...running.values()].filter((one) => one.destination === id).length;
-  return { dispatcher, clock, offer, offerAll, onWire, running, sent };
+  const onWireOf = (wanted: DestinationId): number =>
+    [...dispatching.onWire.values()].filter(({ destinationId }) => destinationId === wanted).length;
+  return { ...dispatching, offer, offerAll: dispatching.offer, onWireOf };
 }
 
-function openDelivery(id: DeliveryId, destinationId: DestinationId): OpenDelivery {
-  return {
-    id,
-    environment: 1,
-    eventId: 'evt_1',
-    destinationId,
-    rev: 0,
-    status: 'pending',
-    dueAt: new VirtualClock().now(),
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
-    attemptCount: 0,
-  };
-}
+/** Its id says that it is of today. */
+const EVENT = createIds(new VirtualClock(), new SeededRandom(1)).next('evt');
 
 describe('memory', () => {
   test('one destination takes a thousand places, and all together no more than the bound', async () => {
-    const { dispatcher, offer } = await setUp({ mayRun: () => false });
+    const { dispatcher, offer } = await setUp({ isAlive: () => false });
     offer('dst_0', 3_000);
     await settle();
     assert.equal(dispatcher.stats().waiting, 1_000);
@@ -108,7 +49,7 @@ describe('memory', () => {
   });
 
   test('what is deleted gives its places back', async () => {
-    const { dispatcher, offer } = await setUp({ mayRun: () => false });
+    const { dispatcher, offer } = await setUp({ isAlive: () => false });
     offer('dst_1', 500);
     offer('dst_2', 5);
     dispatcher.destinationDeleted('dst_1');
@@ -118,75 +59,91 @@ describe('memory', () => {
 
 describe('very many deliveries of one event', () => {
   test('are offered some a turn; what a refill brings meanwhile is not sent twice', async () => {
-    const late = openDelivery('dlv_late', 'dst_late');
-    const stored = [[late], []];
-    const { dispatcher, clock, sent, running, offerAll } = await setUp({ refill: () => stored.shift()! });
+    const { dispatcher, clock, sent, onWire, storing, stored, offerAll } = await setUp();
+    const late = openDelivery({ id: 'dlv_late', eventId: EVENT, destinationId: 'dst_late', dueAt: clock.now() });
     const turns: (() => void)[] = [];
     clock.afterTurn = (callback) => void turns.push(callback);
-    offerAll([...Array.from({ length: 500 }, (_, n) => openDelivery(`dlv_${n}`, 'dst_first')), late]);
+    const takeTurns = async (): Promise<void> => {
+      while (turns.length > 0) turns.shift()!();
+      await settle();
+    };
+    offerAll([
+      ...Array.from({ length: 500 }, (_, n) => openDelivery({ ...late, id: `dlv_${n}`, destinationId: 'dst_first' })),
+      late,
+    ]);
     assert.equal(dispatcher.stats().queues, 1);
+    const rest = turns.splice(0);
+    stored.push(late);
     await clock.run(10);
     dispatcher.wake(['dst_late'], { isForced: false });
     await clock.run(10);
-    running.get('dlv_late')!.end();
+    stored.pop();
+    onWire.get('dlv_late')!.end();
     await settle();
-    while (turns.length > 0) turns.shift()!();
+    await takeTurns();
+    for (const { answer } of storing.splice(0)) answer();
     await settle();
-    assert.equal(stored.length, 0, 'the store was asked again');
+    turns.push(...rest);
+    await takeTurns();
     assert.equal(sent.filter((id) => id === 'dlv_late').length, 1);
   });
 });
 
 describe('slots', () => {
   test('go to whoever has the fewest on the wire; the last quarter to those with hardly any', async () => {
-    const { offer, onWire } = await setUp();
+    const { offer, onWireOf } = await setUp();
     offer('dst_a', 100);
-    assert.equal(onWire('dst_a'), 12, 'one alone has three quarters');
+    assert.equal(onWireOf('dst_a'), 12, 'one alone has three quarters');
     offer('dst_b', 100);
-    assert.equal(onWire('dst_b'), 3, 'another, which had none, takes from the rest while it has hardly any');
+    assert.equal(onWireOf('dst_b'), 3, 'another, which had none, takes from the rest while it has hardly any');
     offer('dst_c', 100);
-    assert.equal(onWire('dst_c'), 1, 'and the last');
+    assert.equal(onWireOf('dst_c'), 1, 'and the last');
   });
 
   test('even out as they become free', async () => {
-    const { clock, offer, onWire, running } = await setUp();
+    const { clock, offer, onWire, onWireOf, storing } = await setUp();
     offer('dst_a', 100);
     offer('dst_b', 100);
     for (let i = 0; i < 40; i++) {
-      running.values().next().value!.end();
+      onWire.values().next().value!.end();
+      await clock.run(1);
+      for (const { answer } of storing.splice(0)) answer();
       await clock.run(1);
     }
-    assert.ok(Math.abs(onWire('dst_a') - onWire('dst_b')) <= 1, `${onWire('dst_a')} and ${onWire('dst_b')}`);
+    assert.ok(Math.abs(onWireOf('dst_a') - onWireOf('dst_b')) <= 1, `${onWireOf('dst_a')} and ${onWireOf('dst_b')}`);
   });
 
   test('are free as soon as the request has ended, while its result is still being stored', async () => {
-    const { offer, onWire, running, dispatcher } = await setUp({ slots: 4 });
-    offer('dst_a', 10);
-    assert.equal(onWire('dst_a'), 3);
-    running.values().next().value!.freeWire();
-    assert.equal(onWire('dst_a'), 4, 'three on the wire, one being stored');
-    assert.equal(dispatcher.stats().onWire, 3);
+    const { offer, onWire, sentAt, dispatcher } = await setUp({ slots: 4 });
+    offer('dst_a', 20);
+    assert.equal(onWire.size, 3);
+    onWire.values().next().value!.end();
+    await settle();
+    assert.deepEqual([sentAt.length, dispatcher.stats().onWire], [4, 3], 'three on the wire, one being stored');
     // But no more than twice the slots may be under way in all.
-    for (const { freeWire } of running.values()) freeWire();
-    assert.equal(running.size, 8);
+    while (onWire.size > 0) {
+      for (const { end } of [...onWire.values()]) end();
+      await settle();
+    }
+    assert.equal(sentAt.length, 8);
   });
 
   test('are filled over several turns: a large fan-out must not hold up the event loop', async () => {
-    const { offer, running } = await setUp({ slots: 1_000 });
+    const { offer, onWire } = await setUp({ slots: 1_000 });
     offer('dst_a', 300);
-    const atOnce = running.size;
+    const atOnce = onWire.size;
     assert.ok(atOnce > 0 && atOnce <= 100, `${atOnce} starts in one turn`);
     await settle();
-    assert.equal(running.size, 300);
+    assert.equal(onWire.size, 300);
   });
 
-  test('are not used while results cannot be stored, and are when they can be again', async () => {
-    let mayRun = false;
-    const { dispatcher, offer, onWire } = await setUp({ mayRun: () => mayRun });
+  test('are not used while the lease has run out, and are when it is renewed', async () => {
+    let isAlive = false;
+    const { dispatcher, offer, onWireOf } = await setUp({ isAlive: () => isAlive });
     offer('dst_a', 5);
-    assert.equal(onWire('dst_a'), 0);
-    mayRun = true;
+    assert.equal(onWireOf('dst_a'), 0);
+    isAlive = true;
     dispatcher.resume();
-    assert.equal(onWire('dst_a'), 5);
+    assert.equal(onWireOf('dst_a'), 5);
   });
 });

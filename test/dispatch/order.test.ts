@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { DestinationQueue } from '../../src/dispatch/destination-queue.ts';
+import { DestinationQueue, Place } from '../../src/dispatch/destination-queue.ts';
 import { ReadyQueues } from '../../src/dispatch/ready-queues.ts';
 import { WakeHeap } from '../../src/dispatch/wake-heap.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
+import { destinationWith } from '../support/destinations.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -18,7 +20,7 @@ describe('the wake heap', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(change, { maxLength: 60 }), async (changes) => {
         const clock = new VirtualClock();
-        const items = Array.from({ length: 10 }, (_, id) => ({ id, wakeAt: NEVER, heapIndex: -1 }));
+        const items = Array.from({ length: 10 }, (_, id) => ({ id, place: new Place() }));
         const woken: { id: number; at: number }[] = [];
         const heap = new WakeHeap(clock, (due: typeof items) => {
           for (const { id } of due) woken.push({ id, at: clock.monotonic() });
@@ -41,15 +43,14 @@ describe('the wake heap', () => {
 describe('the ready queues', () => {
   test('give the one with the fewest on the wire, equals in turn', () => {
     const ready = new ReadyQueues<ReturnType<typeof item>>();
-    const item = (name: string, count: number) => ({ name, count, readyBucket: -1, inFlightCount: () => 0 });
+    const item = (name: string, count: number) => ({ name, place: new Place(), inFlight: { count } });
     const items = [item('a', 2), item('b', 0), item('c', 0), item('d', 1)];
-    for (const each of items) each.inFlightCount = () => each.count;
     for (const each of items) ready.update(each, true);
     const order: string[] = [];
     for (let i = 0; i < 7; i++) {
       const first = ready.first()!;
       order.push(first.name);
-      first.count++;
+      first.inFlight.count++;
       ready.update(first, true);
     }
     assert.deepEqual(order, ['b', 'c', 'd', 'b', 'c', 'a', 'd']);
@@ -62,130 +63,104 @@ const NOW = 1_800_000_000_000;
 const at = (ms = 0) => ({ now: NOW + ms, monotonic: ms });
 
 function destination(overrides: Partial<DestinationWithKeys> = {}): DestinationWithKeys {
-  return {
-    id: 'dst_1',
-    environment: 2,
-    url: 'https://example.com/',
-    name: null,
-    status: 'active',
-    pausedReason: null,
-    retryPolicy: null,
-    maxInFlight: 2,
-    ratePerSecond: null,
-    headers: {},
-    metadata: '{}',
-    createdAt: 0,
-    updatedAt: 0,
-    signingKeys: [],
-    ...overrides,
-  };
+  return destinationWith({ maxInFlight: 2, ...overrides });
 }
 
 function open(number: number, overrides: Partial<OpenDelivery> = {}): OpenDelivery {
-  return {
-    id: `dlv_${String(number).padStart(4, '0')}`,
-    environment: 2,
-    eventId: 'evt_1',
-    destinationId: 'dst_1',
-    rev: 0,
-    status: 'pending',
-    dueAt: NOW,
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
-    attemptCount: 0,
-    ...overrides,
-  };
+  return openDelivery({ id: `dlv_${String(number).padStart(4, '0')}`, dueAt: NOW, ...overrides });
 }
 
 function queueOf(overrides: Partial<DestinationWithKeys> = {}): DestinationQueue {
   return new DestinationQueue(destination(overrides), null, at());
 }
 
-const roomy = { capacity: 1_000, at: at() };
+const CAPACITY = 1_000;
 const forced = { dueAt: FORCED_DUE_AT, fallbackStatus: 'retrying', status: 'retrying' } as const;
 
 describe('a destination’s queue', () => {
   test('starts the earliest due first, a forced one before all', () => {
     const queue = queueOf({ maxInFlight: 10 });
-    queue.offer(open(2), roomy);
-    queue.offer(open(1, { dueAt: NOW - 10 }), roomy);
-    queue.force(open(3, forced));
+    queue.offer(open(2), CAPACITY, at());
+    queue.offer(open(1, { dueAt: NOW - 10 }), CAPACITY, at());
+    queue.backlog.force(open(3, forced));
     const order = [1, 2, 3].map(() => queue.start(at()).delivery.id);
     assert.deepEqual(order, ['dlv_0003', 'dlv_0001', 'dlv_0002']);
   });
 
   test('never has more on the wire than max_in_flight, forced ones included', () => {
     const queue = queueOf();
-    for (const number of [1, 2, 3]) queue.offer(open(number), roomy);
+    for (const number of [1, 2, 3]) queue.offer(open(number), CAPACITY, at());
     queue.start(at());
-    const { delivery } = queue.start(at());
+    const attempt = queue.start(at());
     assert.equal(queue.canStart(at()), false);
-    queue.force(open(4, forced));
+    queue.backlog.force(open(4, forced));
     assert.equal(queue.canStart(at()), false);
-    queue.endAttempt(delivery.id);
+    queue.inFlight.end(attempt);
     assert.equal(queue.canStart(at()), true);
   });
 
   test('that is paused starts forced ones only, and holds the rest in the store', () => {
     const queue = queueOf();
-    queue.offer(open(1), roomy);
+    queue.offer(open(1), CAPACITY, at());
     queue.change(destination({ status: 'paused', pausedReason: 'manual' }), at());
-    assert.equal(queue.waitingCount(), 0);
-    queue.offer(open(2), roomy);
-    assert.equal(queue.waitingCount(), 0);
-    assert.equal(queue.refillWanted(1_000, at()), 0);
-    queue.force(open(3, forced));
+    assert.equal(queue.backlog.waitingCount(), 0);
+    queue.offer(open(2), CAPACITY, at());
+    assert.equal(queue.backlog.waitingCount(), 0);
+    assert.equal(queue.backlog.refillWanted(queue.appetite(1_000, at())), 0);
+    queue.backlog.force(open(3, forced));
     assert.equal(queue.start(at()).delivery.id, 'dlv_0003');
     queue.change(destination(), at());
-    assert.ok(queue.refillWanted(1_000, at()) > 0, 'what is held is fetched when it is active again');
+    assert.ok(
+      queue.backlog.refillWanted(queue.appetite(1_000, at())) > 0,
+      'what is held is fetched when it is active again',
+    );
   });
 
   test('with older work in the store takes no new work ahead of it', () => {
     const queue = queueOf();
-    queue.noteStored(NOW - 1_000);
-    queue.offer(open(1), roomy);
-    assert.equal(queue.waitingCount(), 0);
-    queue.beginRefill();
-    queue.endRefill({ deliveries: [open(0, { dueAt: NOW - 1_000 }), open(1)], nextDueAt: null });
-    assert.equal(queue.waitingCount(), 2);
-    queue.offer(open(2), roomy);
-    assert.equal(queue.waitingCount(), 3, 'nothing is in the store any more');
+    queue.backlog.noteStored(NOW - 1_000);
+    queue.offer(open(1), CAPACITY, at());
+    assert.equal(queue.backlog.waitingCount(), 0);
+    queue.backlog.beginRefill();
+    queue.endRefill({ deliveries: [open(0, { dueAt: NOW - 1_000 }), open(1)], nextDueAt: null }, at());
+    assert.equal(queue.backlog.waitingCount(), 2);
+    queue.offer(open(2), CAPACITY, at());
+    assert.equal(queue.backlog.waitingCount(), 3, 'nothing is in the store any more');
   });
 
   test('looks again for what was stored while a refill was read', () => {
     const queue = queueOf();
-    queue.noteStored(NOW);
-    queue.beginRefill();
-    queue.offer(open(9), roomy);
-    queue.endRefill({ deliveries: [], nextDueAt: null });
-    assert.ok(queue.refillWanted(1_000, at()) > 0);
+    queue.backlog.noteStored(NOW);
+    queue.backlog.beginRefill();
+    queue.offer(open(9), CAPACITY, at());
+    queue.endRefill({ deliveries: [], nextDueAt: null }, at());
+    assert.ok(queue.backlog.refillWanted(queue.appetite(1_000, at())) > 0);
   });
 
   test('does not take from a refill what was recorded while it was read', () => {
     const queue = queueOf();
-    queue.offer(open(1), roomy);
+    queue.offer(open(1), CAPACITY, at());
     queue.start(at());
-    queue.noteStored(NOW);
-    queue.beginRefill();
-    queue.settle('dlv_0001', null);
-    queue.endRefill({ deliveries: [open(1)], nextDueAt: null });
-    assert.equal(queue.waitingCount(), 0, 'the row may be from before');
+    queue.backlog.noteStored(NOW);
+    queue.backlog.beginRefill();
+    queue.backlog.settle('dlv_0001', null);
+    queue.endRefill({ deliveries: [open(1)], nextDueAt: null }, at());
+    assert.equal(queue.backlog.waitingCount(), 0, 'the row may be from before');
   });
 
   test('waits for a retry until it is due, and not longer', () => {
     const queue = queueOf();
-    queue.noteStored(NOW + 5_000);
-    assert.equal(queue.refillWanted(1_000, at(4_999)), 0);
+    queue.backlog.noteStored(NOW + 5_000);
+    assert.equal(queue.backlog.refillWanted(queue.appetite(1_000, at(4_999))), 0);
     assert.equal(queue.nextLookAt(at(1_000)), 5_000);
-    assert.ok(queue.refillWanted(1_000, at(5_000)) > 0);
+    assert.ok(queue.backlog.refillWanted(queue.appetite(1_000, at(5_000))) > 0);
   });
 
   test('is not forgotten while its rate limit remembers', () => {
     const queue = queueOf({ ratePerSecond: 1 });
-    queue.offer(open(1), roomy);
+    queue.offer(open(1), CAPACITY, at());
     queue.send(queue.start(at()), at());
-    queue.settle('dlv_0001', null);
+    queue.backlog.settle('dlv_0001', null);
     assert.equal(queue.isIdle(at(10)), false);
     assert.equal(queue.isIdle(at(1_000)), true);
   });
@@ -193,10 +168,10 @@ describe('a destination’s queue', () => {
   test('that is held by a 429 starts nothing but forced ones until then', () => {
     const stored = { destinationId: 'dst_1', failingSince: null, failureCount: 0, heldUntil: NOW + 60_000 } as const;
     const queue = new DestinationQueue(destination(), stored, at());
-    queue.offer(open(1), roomy);
+    queue.offer(open(1), CAPACITY, at());
     assert.equal(queue.canStart(at()), false);
     assert.equal(queue.nextLookAt(at()), 60_000);
-    queue.force(open(2, forced));
+    queue.backlog.force(open(2, forced));
     assert.equal(queue.start(at()).delivery.id, 'dlv_0002');
     assert.equal(queue.canStart(at(60_000)), true);
   });

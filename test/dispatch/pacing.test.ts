@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { createHealth } from '../../src/dispatch/health.ts';
-import { createRateLimit } from '../../src/dispatch/rate-limit.ts';
+import { Health } from '../../src/dispatch/health.ts';
+import { RateLimit } from '../../src/dispatch/rate-limit.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 
 /** Starts as fast as the limit allows; returns when. */
 function startsWithin(ratePerSecond: number, durationMs: number): number[] {
-  const limit = createRateLimit(ratePerSecond, 0);
+  const limit = new RateLimit(ratePerSecond, 0);
   const starts: number[] = [];
   for (let at = 0; at <= durationMs; at += Math.max(0.001, limit.waitMs(at, 0))) {
     if (limit.waitMs(at, 0) > 0) continue;
@@ -42,7 +42,7 @@ describe('rate_per_second', () => {
   });
 
   test('an idle destination saves up one burst and no more', () => {
-    const limit = createRateLimit(100, 0);
+    const limit = new RateLimit(100, 0);
     let taken = 0;
     while (limit.waitMs(3_600_000, 0) === 0) {
       limit.take(3_600_000);
@@ -52,7 +52,7 @@ describe('rate_per_second', () => {
   });
 
   test('none means no limit, and a new one holds from then on', () => {
-    const limit = createRateLimit(null, 0);
+    const limit = new RateLimit(null, 0);
     for (let i = 0; i < 1_000; i++) limit.take(0);
     assert.equal(limit.waitMs(0, 0), 0);
     limit.setRate(1, 0);
@@ -72,10 +72,10 @@ function ended(outcome: AttemptResult['outcome'], responseCode: number | null = 
 
 describe('health', () => {
   test('trouble halves what may be on the wire, down to one, and spaces the starts, up to a second', () => {
-    const health = createHealth('dst_1', 50, null);
+    const health = new Health('dst_1', 50, null);
     const seen = Array.from({ length: 9 }, () => {
       health.note(ended('timed_out'), event);
-      return [health.inFlightLimit(), health.spacingMs()];
+      return [health.inFlightLimit, health.spacingMs];
     });
     assert.deepEqual(seen.slice(0, 3), [
       [25, 10],
@@ -93,21 +93,21 @@ describe('health', () => {
     [302, false],
   ] as const) {
     test(`a ${code} ${isTrouble ? 'is' : 'is no'} sign of overload`, () => {
-      const health = createHealth('dst_1', 50, null);
+      const health = new Health('dst_1', 50, null);
       health.note(ended('bad_status', code), event);
-      assert.equal(health.inFlightLimit() < 50, isTrouble);
+      assert.equal(health.inFlightLimit < 50, isTrouble);
     });
   }
 
   test('successes give it back', () => {
-    const health = createHealth('dst_1', 4, null);
+    const health = new Health('dst_1', 4, null);
     for (let i = 0; i < 10; i++) health.note(ended('connect_failed'), event);
     for (let i = 0; i < 10; i++) health.note(ended('succeeded', 200), event);
-    assert.deepEqual([health.inFlightLimit(), health.spacingMs(), health.isNeutral(2_000)], [4, 0, true]);
+    assert.deepEqual([health.inFlightLimit, health.spacingMs, health.isNeutral(2_000)], [4, 0, true]);
   });
 
   test('only ten failures and more, over all of the time, without a success, are failing', () => {
-    const health = createHealth('dst_1', 4, null);
+    const health = new Health('dst_1', 4, null);
     for (let i = 0; i < 9; i++) health.note(ended('bad_status', 500), { endedAt: i * DAY_MS, heldUntil: 0 });
     assert.equal(health.isFailingFor(5 * DAY_MS, 9 * DAY_MS), false);
     health.note(ended('bad_status', 500), { endedAt: 9 * DAY_MS, heldUntil: 0 });
@@ -120,14 +120,14 @@ describe('health', () => {
 
   test('what was stored counts on after a restart', () => {
     const stored = { destinationId: 'dst_1', failingSince: 0, failureCount: 9, heldUntil: 5_000 } as const;
-    const health = createHealth('dst_1', 4, stored);
-    assert.equal(health.heldUntil(), 5_000);
+    const health = new Health('dst_1', 4, stored);
+    assert.equal(health.heldUntil, 5_000);
     health.note(ended('bad_status', 500), { endedAt: 6 * DAY_MS, heldUntil: 0 });
     assert.equal(health.isFailingFor(5 * DAY_MS, 6 * DAY_MS), true);
   });
 
   test('a hold that is over is not stored again', () => {
-    const health = createHealth('dst_1', 4, null);
+    const health = new Health('dst_1', 4, null);
     const held = health.note(ended('bad_status', 429), { endedAt: 1_000, heldUntil: 5_000 });
     assert.deepEqual([held?.heldUntil, held?.failingSince], [5_000, 1_000]);
     assert.equal(health.note(ended('bad_status', 500), { endedAt: 4_999, heldUntil: 0 })?.heldUntil, 5_000);
@@ -136,7 +136,7 @@ describe('health', () => {
   });
 
   test('an attempt that was cancelled says nothing', () => {
-    const health = createHealth('dst_1', 4, null);
+    const health = new Health('dst_1', 4, null);
     assert.equal(health.note(ended('cancelled'), event), null);
     assert.equal(health.isNeutral(0), true);
   });

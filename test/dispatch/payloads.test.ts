@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { buildPayload, createPayloads } from '../../src/dispatch/payloads.ts';
+import { buildPayload, Payloads } from '../../src/dispatch/payloads.ts';
 import { formatId } from '../../src/model/id.ts';
 import type { EventId } from '../../src/model/id.ts';
 import type { EventPayload } from '../../src/store/store.ts';
@@ -27,7 +27,7 @@ function heldPayloads(events: EventPayload[], budgetBytes: number) {
         error === undefined ? resolve(events.filter(({ id }) => ids.includes(id))) : reject(error);
       reads.push({ ids, end });
     });
-  return { payloads: createPayloads({ readPayloads }, budgetBytes), reads };
+  return { payloads: new Payloads({ readPayloads }, budgetBytes), reads };
 }
 
 describe('a payload', () => {

@@ -2,33 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DestinationQueue } from '../../src/dispatch/destination-queue.ts';
-import { createRefiller } from '../../src/dispatch/refiller.ts';
+import { Refiller } from '../../src/dispatch/refiller.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import type { Refill, RefillRequest } from '../../src/store/store.ts';
+import { destinationWith } from '../support/destinations.ts';
 import { settle, VirtualClock } from '../sim/virtual-clock.ts';
 
 const clock = new VirtualClock();
 const instant = () => ({ now: clock.now(), monotonic: clock.monotonic() });
 
 function queueOf(id: DestinationId, storedDueAt = 0): DestinationQueue {
-  const destination = {
-    id,
-    environment: 1,
-    url: 'https://example.com/',
-    name: null,
-    status: 'active',
-    pausedReason: null,
-    retryPolicy: null,
-    maxInFlight: 50,
-    ratePerSecond: null,
-    headers: {},
-    metadata: '{}',
-    createdAt: 0,
-    updatedAt: 0,
-    signingKeys: [],
-  } as const;
-  const queue = new DestinationQueue({ ...destination, signingKeys: [] }, null, instant());
-  queue.noteStored(storedDueAt);
+  const queue = new DestinationQueue(destinationWith({ id }), null, instant());
+  queue.backlog.noteStored(storedDueAt);
   return queue;
 }
 
@@ -37,7 +22,7 @@ function heldRefiller() {
   const reads: { requests: RefillRequest[]; end: (error?: Error) => void }[] = [];
   const refilled: number[] = [];
   const errors: unknown[] = [];
-  const refiller = createRefiller({
+  const refiller = new Refiller({
     store: {
       refill: (requests) =>
         new Promise((resolve, reject) => {
@@ -51,10 +36,11 @@ function heldRefiller() {
     },
     clock,
     instant,
-    capacityOf: () => 1_000,
+    roomOf: () => 1_000,
     onRefilled: (queues) => {
       refilled.push(queues.length);
-      for (const queue of queues) if (queue.refillWanted(1_000, instant()) > 0) refiller.want(queue);
+      for (const queue of queues)
+        if (queue.backlog.refillWanted(queue.appetite(1_000, instant())) > 0) refiller.want(queue);
     },
     onError: (error) => errors.push(error),
   });
@@ -97,7 +83,7 @@ test('a read begins a minute before what is known to be in the store, wherever t
   // What turns out to be there earlier lowers it again.
   reads[0]!.end();
   await settle();
-  known.noteStored(clock.now() - 500_000);
+  known.backlog.noteStored(clock.now() - 500_000);
   refiller.want(known);
   await settle();
   assert.equal(reads[1]!.requests[0]!.dueFrom, clock.now() - 560_000);

@@ -8,22 +8,11 @@ import { createRecorder } from '../../src/record/recorder.ts';
 import type { AttemptToRecord } from '../../src/record/recorder.ts';
 import type { RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 type Write = (results: ResultToRecord[]) => RecordOutcome[];
 
-const OPEN: OpenDelivery = {
-  id: 'dlv_1',
-  environment: 2,
-  eventId: 'evt_1',
-  destinationId: 'dst_1',
-  rev: 0,
-  status: 'pending',
-  dueAt: 1,
-  scheduledAt: null,
-  fallbackStatus: null,
-  schedulePosition: 0,
-  attemptCount: 0,
-};
+const OPEN: OpenDelivery = openDelivery({ dueAt: 1 });
 
 function attempt(overrides: Partial<AttemptToRecord['result']> = {}, delivery: Partial<OpenDelivery> = {}) {
   const result = {

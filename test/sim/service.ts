@@ -2,9 +2,9 @@
 import { createAcceptor } from '../../src/accept/accept.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Ownership } from '../../src/dispatch/ownership.ts';
-import { createPayloads } from '../../src/dispatch/payloads.ts';
-import { createRunner } from '../../src/dispatch/runner.ts';
-import type { FinishedAttempt } from '../../src/dispatch/runner.ts';
+import { Payloads } from '../../src/dispatch/payloads.ts';
+import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
+import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
 import { createRetentionLoops } from '../../src/maintain/retention.ts';
 import { createFollower } from '../../src/match/follow.ts';
 import { IndexedMatcher } from '../../src/match/indexed.ts';
@@ -75,8 +75,8 @@ export function createService(options: {
     onTrouble: (error) => onError(error, 'record'),
     onRecovered: () => dispatcher.resume(),
   });
-  const payloads = createPayloads(store, settings.payloadCacheBytes);
-  const runner = createRunner({
+  const payloads = new Payloads(store, settings.payloadCacheBytes);
+  const pipeline = new AttemptPipeline({
     perform: options.receivers.performOn(clock),
     recorder,
     payloads,
@@ -93,7 +93,7 @@ export function createService(options: {
     store,
     clock,
     payloads,
-    runner,
+    pipeline,
     destinationOf: follower.destinationOf,
     slots: settings.slots,
     onError,

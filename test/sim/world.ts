@@ -1,6 +1,6 @@
 // A simulated world: clock, database, receivers, one process of the service at a time, and what was found wrong.
 import { soleOwnership } from '../../src/cluster/sole-node.ts';
-import type { FinishedAttempt } from '../../src/dispatch/runner.ts';
+import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
 import type { Destination } from '../../src/model/destination.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import { openInThreadStore } from '../../src/store/sqlite/in-thread-store.ts';

@@ -3,14 +3,20 @@ import { createIds } from '../../src/runtime/ids.ts';
 import type { Ids } from '../../src/runtime/ids.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import type { DeadReason, DeliveryStatus, DeliveryWithAttempts, OpenDelivery } from '../../src/model/delivery.ts';
+import type {
+  DeadReason,
+  DeliveryState,
+  DeliveryStatus,
+  DeliveryWithAttempts,
+  OpenDelivery,
+} from '../../src/model/delivery.ts';
 import type { DestinationWithKeys, SigningKey } from '../../src/model/destination.ts';
 import { idShard } from '../../src/model/id.ts';
 import type { DeliveryId, DestinationId, EventId, SubscriptionId } from '../../src/model/id.ts';
 import type { ApiKey } from '../../src/model/api-key.ts';
 import type { Subscription } from '../../src/model/subscription.ts';
+import type { Decision } from '../../src/model/transitions.ts';
 import type {
-  Decision,
   DeliveryFilter,
   NewDelivery,
   NewEvent,
@@ -204,7 +210,15 @@ export function attempt(overrides: Partial<ResultToRecord['attempt']> = {}): Res
   };
 }
 
-const UNDECIDED = { deadReason: null, dueAt: null, schedulePosition: 0, completedAt: null, pauseDestination: null };
+const UNDECIDED = {
+  deadReason: null,
+  completedAt: null,
+  dueAt: null,
+  scheduledAt: null,
+  fallbackStatus: null,
+  schedulePosition: 0,
+  pauseDestination: null,
+};
 
 export const succeed = (at = START): Decision => ({ ...UNDECIDED, status: 'succeeded', completedAt: at });
 
@@ -223,7 +237,10 @@ export const die = (deadReason: DeadReason = 'exhausted', at = START): Decision 
 });
 
 /** A forced attempt of a finished delivery failed: it is again what it was. */
-export const fallBack = (status: DeliveryStatus): Decision => ({ ...UNDECIDED, status });
+export const fallBack = (
+  status: DeliveryStatus,
+  { deadReason, completedAt }: Pick<DeliveryState, 'deadReason' | 'completedAt'>,
+): Decision => ({ ...UNDECIDED, status, deadReason, completedAt });
 
 export function result(id: DeliveryId, rev: number, decision: Decision | null): ResultToRecord {
   return { id, rev, attempt: attempt(), decision };

@@ -1,8 +1,9 @@
 // Deliveries between rows and values: what lists show is derived here from the row, its destination and its event.
 import { FORCED_DUE_AT } from '../../model/delivery.ts';
-import type { Delivery, OpenDelivery, OpenStatus } from '../../model/delivery.ts';
+import type { Delivery, DeliveryState, OpenDelivery, OpenState } from '../../model/delivery.ts';
 import { formatId, idTime } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
+import { endByDeletion } from '../../model/transitions.ts';
 import {
   DEAD,
   deadReasonCode,
@@ -10,8 +11,46 @@ import {
   deliveryStatusCode,
   isUnfinished,
   nameOrNull,
+  numberOrNull,
   originCode,
 } from './codec.ts';
+
+// ── Where a delivery stands ──────────────────────────────────────────────────────────────────────────────
+
+/** A `DeliveryState` in columns. */
+export type StateRow = {
+  status: number;
+  dead_reason: number | null;
+  completed_at: number | null;
+  due_at: number | null;
+  scheduled_at: number | null;
+  fallback_status: number | null;
+  schedule_position: number;
+};
+
+export function toState(row: StateRow): DeliveryState {
+  return {
+    status: deliveryStatusCode.nameOf(row.status),
+    deadReason: nameOrNull(deadReasonCode, row.dead_reason),
+    completedAt: row.completed_at,
+    dueAt: row.due_at,
+    scheduledAt: row.scheduled_at,
+    fallbackStatus: nameOrNull(deliveryStatusCode, row.fallback_status),
+    schedulePosition: row.schedule_position,
+  };
+}
+
+export function toStateRow(state: DeliveryState): StateRow {
+  return {
+    status: deliveryStatusCode.numberOf(state.status),
+    dead_reason: numberOrNull(deadReasonCode, state.deadReason),
+    completed_at: state.completedAt,
+    due_at: state.dueAt,
+    scheduled_at: state.scheduledAt,
+    fallback_status: numberOrNull(deliveryStatusCode, state.fallbackStatus),
+    schedule_position: state.schedulePosition,
+  };
+}
 
 // ── As operators see a delivery ──────────────────────────────────────────────────────────────────────────
 
@@ -62,22 +101,19 @@ export function toDelivery(row: DeliveryRow): Delivery {
   };
 }
 
-function endingOf(row: DeliveryRow): Pick<Delivery, 'deadReason' | 'nextAttemptAt' | 'updatedAt' | 'completedAt'> {
-  const { updated_at: updatedAt, deleted_at: deletedAt } = row;
-  if (isUnfinished(row.status) && deletedAt !== null) {
-    return {
-      deadReason: 'destination_deleted',
-      nextAttemptAt: null,
-      updatedAt: Math.max(updatedAt, deletedAt),
-      completedAt: deletedAt,
-    };
+type Ending = Pick<Delivery, 'deadReason' | 'nextAttemptAt' | 'updatedAt' | 'completedAt'>;
+
+function endingOf(row: DeliveryRow): Ending {
+  const { updated_at: updatedAt, completed_at: completedAt } = row;
+  if (isEndedByDeletion(row)) {
+    const { deadReason, updatedAt: endedAt, ...ending } = endByDeletion(updatedAt, row.deleted_at!);
+    return { deadReason, nextAttemptAt: ending.dueAt, updatedAt: endedAt, completedAt: ending.completedAt };
   }
   // A forced attempt keeps how the delivery had ended in the row; that is not shown while it waits.
   if (isUnfinished(row.status)) {
     return { deadReason: null, nextAttemptAt: nextAttemptAt(row), updatedAt, completedAt: null };
   }
-  const deadReason = nameOrNull(deadReasonCode, row.dead_reason);
-  return { deadReason, nextAttemptAt: null, updatedAt, completedAt: row.completed_at };
+  return { deadReason: nameOrNull(deadReasonCode, row.dead_reason), nextAttemptAt: null, updatedAt, completedAt };
 }
 
 function nextAttemptAt(row: DeliveryRow): number | null {
@@ -88,16 +124,12 @@ function nextAttemptAt(row: DeliveryRow): number | null {
 
 // ── As dispatching sees an unfinished one ────────────────────────────────────────────────────────────────
 
-export type OpenRow = {
+export type OpenRow = StateRow & {
+  due_at: number;
   id: Uint8Array;
   environment: number;
   event_id: Uint8Array;
   rev: number;
-  status: number;
-  due_at: number;
-  scheduled_at: number | null;
-  fallback_status: number | null;
-  schedule_position: number;
   attempt_count: number;
 };
 
@@ -105,16 +137,12 @@ export type OpenRowWithDestination = OpenRow & { destination_id: Uint8Array };
 
 export function toOpenDelivery(row: OpenRow, destinationId: DestinationId): OpenDelivery {
   return {
+    ...(toState(row) as OpenState),
     id: formatId('dlv', row.id),
     environment: row.environment,
     eventId: formatId('evt', row.event_id),
     destinationId,
     rev: row.rev,
-    status: deliveryStatusCode.nameOf(row.status) as OpenStatus,
-    dueAt: row.due_at,
-    scheduledAt: row.scheduled_at,
-    fallbackStatus: nameOrNull(deliveryStatusCode, row.fallback_status),
-    schedulePosition: row.schedule_position,
     attemptCount: row.attempt_count,
   };
 }

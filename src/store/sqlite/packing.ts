@@ -3,7 +3,8 @@
 // view copies the whole buffer behind it (a slice of a pool: 64 KiB); flat, a batch costs a third of the time.
 import type { Transferable } from 'node:worker_threads';
 import type { Attempt } from '../../model/attempt.ts';
-import type { AcceptResult, Decision, EventPayload, NewDelivery, NewEvent, ResultToRecord } from '../store.ts';
+import type { Decision } from '../../model/transitions.ts';
+import type { AcceptResult, EventPayload, NewDelivery, NewEvent, ResultToRecord } from '../store.ts';
 import type { MethodName, Methods } from './methods.ts';
 
 export type Packed = { parameters: unknown[]; transfer: Transferable[] };
@@ -161,6 +162,8 @@ function unpackDecision(reader: Reader): Decision | null {
     status,
     deadReason: reader.next() as Decision['deadReason'],
     dueAt: reader.next() as number | null,
+    scheduledAt: null,
+    fallbackStatus: null,
     schedulePosition: reader.next() as number,
     completedAt: reader.next() as number | null,
     pauseDestination: reader.next() as Decision['pauseDestination'],

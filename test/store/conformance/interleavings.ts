@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { DeliveryWithAttempts, OpenDelivery } from '../../../src/model/delivery.ts';
 import type { DeliveryId, DestinationId } from '../../../src/model/id.ts';
-import type { Decision } from '../../../src/store/store.ts';
+import type { Decision } from '../../../src/model/transitions.ts';
 import { DAY, HOUR, LIVE, START, attempt, die, fallBack, retryAt, succeed } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
@@ -89,7 +89,7 @@ async function hold({ scene, deliveries, held }: World, nth: number): Promise<vo
 function failureOf(open: OpenDelivery, now: number): Decision {
   const { fallbackStatus, scheduledAt, schedulePosition } = open;
   if (fallbackStatus === null) return retryAt(now + HOUR, schedulePosition + 1);
-  return { ...fallBack(fallbackStatus), dueAt: scheduledAt, schedulePosition };
+  return { ...fallBack(fallbackStatus, open), dueAt: scheduledAt, schedulePosition };
 }
 
 /** What was held counts only if nobody wrote since; then the store says what is there now. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DeliveryStatus } from '../../../src/model/delivery.ts';
 import type { DeliveryId, DestinationId } from '../../../src/model/id.ts';
-import type { Decision } from '../../../src/store/store.ts';
+import type { Decision } from '../../../src/model/transitions.ts';
 import { DAY, HOUR, LIVE, START, TEST, die, fallBack, result, retryAt, succeed } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
@@ -45,7 +45,7 @@ function testRetry(makeScene: MakeScene): void {
       assert.equal(await scene.unfinishedCount(), 1);
 
       const goesOn = status === 'pending' || status === 'retrying';
-      const decided = goesOn ? { ...fallBack(status), dueAt: scheduledAt } : fallBack(status);
+      const decided = { ...fallBack(status, before), dueAt: goesOn ? scheduledAt : null };
       const recorded = await scene.record(
         result(id, open.rev, { ...decided, schedulePosition: open.schedulePosition }),
       );

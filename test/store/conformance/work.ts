@@ -101,7 +101,8 @@ function testRefill(makeScene: MakeScene): void {
     const destinationId = await scene.createDestination();
     const { id, eventId } = await scene.acceptOne(destinationId);
     const fresh = { id, environment: LIVE, eventId, destinationId, rev: 0, status: 'pending', dueAt: START };
-    const nothing = { scheduledAt: null, fallbackStatus: null, schedulePosition: 0, attemptCount: 0 };
+    const ending = { deadReason: null, completedAt: null };
+    const nothing = { ...ending, scheduledAt: null, fallbackStatus: null, schedulePosition: 0, attemptCount: 0 };
     assert.deepEqual(await scene.open(destinationId, id), { ...fresh, ...nothing });
     await scene.record(result(id, 0, retryAt(START + HOUR, 3)));
     const retrying = { ...fresh, rev: 1, status: 'retrying', dueAt: START + HOUR };

@@ -8,7 +8,9 @@ import type { Action } from './view.ts';
 export const ACTIONS = {
   'a success': record(({ now }) => succeed(now)),
   'a failure': record(({ now, start }) =>
-    start === 'succeeded, and forced' ? fallBack('succeeded') : retryAt(now + HOUR),
+    start === 'succeeded, and forced'
+      ? fallBack('succeeded', { deadReason: null, completedAt: now })
+      : retryAt(now + HOUR),
   ),
   'a last failure': record(({ now }) => die('exhausted', now)),
   'a 410': record(({ now }) => ({ ...die('gone', now), pauseDestination: 'gone' })),

@@ -2,7 +2,10 @@
 // one transaction, and `rev` goes with it: who moves it says which revision was seen.
 import { RESPONSE_CODES_MAX } from '../../../model/delivery.ts';
 import { formatId, idBytes, idShard, idTime } from '../../../model/id.ts';
+import type { DeliveryState } from '../../../model/delivery.ts';
 import { encodeResponseCode } from '../../rows/codec.ts';
+import { toStateRow } from '../../rows/delivery-rows.ts';
+import type { StateRow } from '../../rows/delivery-rows.ts';
 import type { BacklogChange } from '../backlog.ts';
 import { batchStatement, insertStatement } from '../statement.ts';
 import type { BatchRow } from '../statement.ts';
@@ -27,11 +30,7 @@ export type StoredDelivery = {
   completed_at: number | null;
 };
 
-export type OpenStored = StoredDelivery & {
-  due_at: number;
-  scheduled_at: number | null;
-  fallback_status: number | null;
-};
+export type OpenStored = StoredDelivery & StateRow & { due_at: number };
 
 const SHARED_COLUMNS = {
   id: 'uuid',
@@ -111,19 +110,9 @@ function valuesOf(row: StoredDelivery, names: readonly string[]): BatchRow {
   return [row.shard, ...names.map((name) => row[name as keyof StoredDelivery])];
 }
 
-/** What an unfinished delivery is once it has ended; attempts are counted by whoever records one. */
-export function ended(
-  row: OpenStored,
-  ending: { status: number; deadReason: number | null; completedAt: number; now: number },
-): StoredDelivery {
-  return {
-    ...row,
-    status: ending.status,
-    dead_reason: ending.deadReason,
-    completed_at: ending.completedAt,
-    updated_at: ending.now,
-    rev: row.rev + 1,
-  };
+/** The row as a move leaves it. Attempts are counted by whoever records one. */
+export function toMovedRow(row: StoredDelivery, state: DeliveryState, updatedAt: number): StoredDelivery & StateRow {
+  return { ...row, ...toStateRow(state), updated_at: updatedAt, rev: row.rev + 1 };
 }
 
 export function countOut(change: BacklogChange, row: StoredDelivery): void {

@@ -1,14 +1,14 @@
 // Ending unfinished deliveries without an attempt: because their event has expired, or their destination is gone.
 import { formatId, idTime } from '../../../model/id.ts';
 import type { DestinationId } from '../../../model/id.ts';
-import { DEAD, deadReasonCode } from '../../rows/codec.ts';
+import { endByDeletion, expire } from '../../../model/transitions.ts';
 import { withPartitions } from '../bisect.ts';
 import type { WriteContext } from '../context.ts';
 import { writeCounted } from '../context.ts';
 import { statement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import { encodeArray } from '../values.ts';
-import { TAKE_OPEN, countOut, ended, insertDone } from './delivery-tables.ts';
+import { TAKE_OPEN, countOut, insertDone, toMovedRow } from './delivery-tables.ts';
 import type { OpenStored, StoredDelivery } from './delivery-tables.ts';
 
 export type EndingRow = { shard: number; id: Uint8Array; rev: number };
@@ -49,13 +49,6 @@ async function readDeletions(tx: Tx, taken: readonly OpenStored[]): Promise<Map<
 
 // A deleted destination's deliveries have ended by that already: the row says then what reads have shown all along.
 function end(row: OpenStored, deletedAt: number | null, now: number): StoredDelivery {
-  if (deletedAt === null) {
-    return ended(row, { status: DEAD, deadReason: deadReasonCode.numberOf('expired'), completedAt: now, now });
-  }
-  return ended(row, {
-    status: DEAD,
-    deadReason: deadReasonCode.numberOf('destination_deleted'),
-    completedAt: deletedAt,
-    now: Math.max(row.updated_at, deletedAt),
-  });
+  const ended = deletedAt === null ? expire(now) : endByDeletion(row.updated_at, deletedAt);
+  return toMovedRow(row, ended, ended.updatedAt);
 }

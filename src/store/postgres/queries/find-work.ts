@@ -39,8 +39,8 @@ const SELECT_IN_ORDER = batchStatement<OpenRow & { place: number }>(
   { place: 'int4', destination_id: 'uuid', due_from: 'int8', count: 'int4' },
   ({ rows, inShard, next }) => {
     const open = `
-      SELECT d.id, d.environment, d.event_id, d.rev, d.status, d.due_at, d.scheduled_at, d.fallback_status,
-             d.schedule_position, d.attempt_count
+      SELECT d.id, d.environment, d.event_id, d.rev, d.attempt_count, d.status, d.dead_reason, d.completed_at,
+             d.due_at, d.scheduled_at, d.fallback_status, d.schedule_position
       FROM open_deliveries d
       WHERE ${inShard('d')} AND d.destination_id = r.destination_id
         AND d.id NOT IN (SELECT held FROM unnest($${next}::uuid[]) AS held)

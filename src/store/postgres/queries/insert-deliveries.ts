@@ -3,7 +3,9 @@ import type { DeliveryOrigin } from '../../../model/delivery.ts';
 import { idBytes, idTime } from '../../../model/id.ts';
 import type { DeliveryId, EventId } from '../../../model/id.ts';
 import type { NewDelivery } from '../../store.ts';
-import { DEAD, PENDING, deadReasonCode, originCode } from '../../rows/codec.ts';
+import { bornDead } from '../../../model/transitions.ts';
+import { PENDING, originCode } from '../../rows/codec.ts';
+import { toStateRow } from '../../rows/delivery-rows.ts';
 import type { BacklogChange } from '../backlog.ts';
 import type { WriteContext } from '../context.ts';
 import { insertStatement } from '../statement.ts';
@@ -20,7 +22,8 @@ export type DeliveriesOfEvent = {
   deliveries: NewDelivery[];
 };
 
-// What is the same for every new one is not sent: of eighteen columns eight are left.
+// As `born` has it (transitions.ts). What is the same for every new delivery is not sent: of eighteen columns eight are
+// left.
 const INSERT_PENDING = insertStatement(
   'open_deliveries_insert_pending',
   {
@@ -54,7 +57,7 @@ export function insertDeliveries(
     event.deliveries.flatMap((delivery) => {
       const isFull = backlog.countOf(delivery.destinationId) >= backlogMax;
       if (isFull) {
-        dead.push(bornDead(event, delivery));
+        dead.push(toDeadRow(event, delivery));
         return [delivery.id];
       }
       pending.push(toRow(event, delivery));
@@ -80,7 +83,7 @@ function toRow({ environment, eventId, origin, dueAt }: DeliveriesOfEvent, deliv
   ];
 }
 
-function bornDead({ environment, eventId, origin }: DeliveriesOfEvent, delivery: NewDelivery): StoredDelivery {
+function toDeadRow({ environment, eventId, origin }: DeliveriesOfEvent, delivery: NewDelivery): StoredDelivery {
   const [shard, id] = keyOf(delivery.id);
   const at = idTime(delivery.id);
   return {
@@ -91,13 +94,10 @@ function bornDead({ environment, eventId, origin }: DeliveriesOfEvent, delivery:
     destination_id: idBytes(delivery.destinationId),
     subscription_id: idBytes(delivery.subscriptionId),
     origin: originCode.numberOf(origin),
-    status: DEAD,
-    dead_reason: deadReasonCode.numberOf('backlog_full'),
+    ...toStateRow(bornDead(at)),
     rev: 0,
-    schedule_position: 0,
     attempt_count: 0,
     response_codes: new Uint8Array(),
     updated_at: at,
-    completed_at: at,
   };
 }

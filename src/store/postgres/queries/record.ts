@@ -1,16 +1,17 @@
 // Recording results: the delivery moves on if nobody else moved it meanwhile, and its history grows by one attempt.
+import { isUnfinished } from '../../../model/delivery.ts';
 import type { DestinationHealth, PausedReason } from '../../../model/destination.ts';
 import { formatId } from '../../../model/id.ts';
 import type { DestinationId } from '../../../model/id.ts';
-import type { Decision, RecordOutcome, ResultToRecord } from '../../store.ts';
-import { DEAD, deadReasonCode, deliveryStatusCode, encodeResponseCode, numberOrNull } from '../../rows/codec.ts';
-import { isUnfinished } from '../../rows/codec.ts';
+import type { Decision } from '../../../model/transitions.ts';
+import type { RecordOutcome, ResultToRecord } from '../../store.ts';
+import { deliveryStatusCode, encodeResponseCode } from '../../rows/codec.ts';
 import type { BacklogChange } from '../backlog.ts';
 import type { WriteContext } from '../context.ts';
 import type { Tx } from '../transaction.ts';
 import { insertAttempts } from './attempts.ts';
 import type { NumberedAttempt } from './attempts.ts';
-import { appendCode, countOut, ended, insertDone, keyOf } from './delivery-tables.ts';
+import { appendCode, countOut, insertDone, keyOf, toMovedRow } from './delivery-tables.ts';
 import { FINISH, MOVE_ON, growHistories, readStates } from './record-rows.ts';
 import type { Moved } from './record-rows.ts';
 import { selectLive, writeHealth } from './health.ts';
@@ -91,7 +92,7 @@ async function moveAll(
 }
 
 function isEnd({ decision }: Decided): boolean {
-  return !isUnfinished(deliveryStatusCode.numberOf(decision.status));
+  return !isUnfinished(decision);
 }
 
 /** Out of the one table and into the other. */
@@ -107,14 +108,9 @@ async function finish(
   const byId = new Map(results.map((result) => [result.id as string, result]));
   const done = rows.map((row) => {
     const { decision, attempt } = byId.get(formatId('dlv', row.id))!;
-    const status = deliveryStatusCode.numberOf(decision.status);
-    // Null as a reason or an end keeps what is there: a forced attempt of a delivery that was finished has failed.
-    const deadReason = numberOrNull(deadReasonCode, decision.deadReason) ?? row.dead_reason;
-    const completedAt = decision.completedAt ?? row.completed_at ?? now;
     countOut(change, row);
     return {
-      ...ended(row, { status, deadReason: status === DEAD ? deadReason : null, completedAt, now }),
-      schedule_position: decision.schedulePosition,
+      ...toMovedRow(row, decision, now),
       attempt_count: row.attempt_count + 1,
       response_codes: appendCode(row.response_codes, attempt.responseCode),
     };
@@ -130,15 +126,10 @@ function moveOn(tx: Tx, results: readonly Decided[], now: number): Promise<Moved
         ...keyOf(id),
         rev,
         deliveryStatusCode.numberOf(decision.status),
-        dueTimeOf(decision),
+        decision.dueAt,
         decision.schedulePosition,
         encodeResponseCode(attempt.responseCode),
       ] as const,
   );
   return tx.batch(MOVE_ON, rows, [now]);
-}
-
-function dueTimeOf({ dueAt }: Decision): number {
-  if (dueAt === null) throw new Error('a delivery that goes on needs a due time');
-  return Math.round(dueAt);
 }

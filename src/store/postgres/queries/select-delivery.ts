@@ -23,11 +23,14 @@ export type ListedRow = Pick<
   | 'due_at'
   | 'updated_at'
   | 'completed_at'
-> & { environment: number; rev: number };
+> & { environment: number; rev: number; schedule_position: number };
+
+/** With what its event and its destination say. */
+export type CompleteRow = ListedRow & DeliveryRow;
 
 const COLUMNS = `
   environment, id, event_id, destination_id, subscription_id, status, dead_reason, origin, rev, attempt_count,
-  response_codes, updated_at, completed_at`;
+  response_codes, schedule_position, updated_at, completed_at`;
 
 export const LISTED_OPEN = `${COLUMNS}, due_at`;
 export const LISTED_DONE = `${COLUMNS}, NULL::int8 AS due_at`;
@@ -64,13 +67,13 @@ export async function selectDelivery(
   tx: Tx,
   horizons: Horizons,
   request: { environment: number; id: string },
-): Promise<DeliveryRow | null> {
+): Promise<CompleteRow | null> {
   const rows = await tx.run(SELECT_ONE, [...keyOf(request.id), request.environment]);
   return (await completeRows(tx, horizons, rows))[0] ?? null;
 }
 
 /** In the same order; without those past the horizon. */
-export async function completeRows(tx: Tx, horizons: Horizons, rows: ListedRow[]): Promise<DeliveryRow[]> {
+export async function completeRows(tx: Tx, horizons: Horizons, rows: ListedRow[]): Promise<CompleteRow[]> {
   const seen = rows.filter((row) => !horizons.hides('rows', formatId('evt', row.event_id)));
   if (seen.length === 0) return [];
   const eventIds = [...new Set(seen.map((row) => formatId('evt', row.event_id)))];

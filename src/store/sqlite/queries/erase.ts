@@ -1,11 +1,13 @@
 // Erasing bodies that have reached their age, oldest first. What is still unfinished of such an event ends with it:
 // there is nothing left to send.
 import { firstIdBytesAt } from '../../../model/id.ts';
+import { expire } from '../../../model/transitions.ts';
 import type { StepReport } from '../../store.ts';
-import { DEAD, deadReasonCode, isUnfinished } from '../../rows/codec.ts';
+import { isUnfinished } from '../../rows/codec.ts';
 import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { runSteps } from './steps.ts';
+import { createStateWriter } from './write-state.ts';
 
 const ROWS_PER_STEP = 25;
 
@@ -16,12 +18,6 @@ const SELECT_DELIVERIES = `
   FROM deliveries d JOIN destinations t ON t.key = d.destination
   WHERE d.event_id = ? AND d.id > ?
   ORDER BY d.id LIMIT ${ROWS_PER_STEP}`;
-
-const EXPIRE = `
-  UPDATE deliveries
-  SET status = ${DEAD}, dead_reason = ${deadReasonCode.numberOf('expired')}, completed_at = ?1, due_at = NULL,
-      scheduled_at = NULL, fallback_status = NULL, rev = rev + 1, updated_at = ?1
-  WHERE id = ?2`;
 
 type DeliveryRow = {
   id: Uint8Array;
@@ -40,7 +36,7 @@ export function createErase(context: WriteContext) {
   const { db, backlog } = context;
   const selectOldest = prepare<{ event_id: Uint8Array }>(db, SELECT_OLDEST);
   const selectDeliveries = prepare<DeliveryRow>(db, SELECT_DELIVERIES);
-  const expire = prepare(db, EXPIRE);
+  const writeState = createStateWriter(context);
   const removeBody = prepare(db, 'DELETE FROM event_bodies WHERE event_id = ?');
 
   // An event may have more deliveries than one step should look at. The position is moved only by what is committed.
@@ -49,7 +45,7 @@ export function createErase(context: WriteContext) {
   const expireDelivery = (row: DeliveryRow, now: number): number => {
     // A deleted destination's deliveries have ended by that already.
     if (!isUnfinished(row.status) || row.deleted_at !== null) return 0;
-    expire.run(now, row.id);
+    writeState(row.id, expire(now), now);
     backlog.add(row.destination, row.environment, -1);
     return 1;
   };

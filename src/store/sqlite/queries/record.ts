@@ -4,10 +4,9 @@ import { RESPONSE_CODES_MAX } from '../../../model/delivery.ts';
 import type { DestinationHealth } from '../../../model/destination.ts';
 import { idBytes } from '../../../model/id.ts';
 import type { DestinationId } from '../../../model/id.ts';
-import type { Decision, RecordOutcome, ResultToRecord } from '../../store.ts';
+import type { Decision } from '../../../model/transitions.ts';
+import type { RecordOutcome, ResultToRecord } from '../../store.ts';
 import {
-  DEAD,
-  SUCCEEDED,
   deadReasonCode,
   deliveryStatusCode,
   encodeResponseCode,
@@ -43,15 +42,9 @@ const SELECT_CURRENT = `
 const appendCode = (parameter: string): string =>
   `substr(CAST(response_codes || ${parameter} AS BLOB), -${2 * RESPONSE_CODES_MAX})`;
 
-// A row keeps only what its new status has. Null as a reason or an end keeps what is there: a forced attempt of a
-// delivery that was finished has failed.
 const MOVE_ON = `
   UPDATE deliveries
-  SET status = ?1,
-      dead_reason = CASE ?1 WHEN ${DEAD} THEN ifnull(?2, dead_reason) END,
-      due_at = ?3,
-      completed_at = CASE WHEN ?1 >= ${SUCCEEDED} THEN coalesce(?4, completed_at, ?7) END,
-      schedule_position = ?5,
+  SET status = ?1, dead_reason = ?2, completed_at = ?3, due_at = ?4, schedule_position = ?5,
       attempt_count = attempt_count + 1,
       response_codes = ${appendCode('?6')},
       updated_at = ?7,
@@ -91,10 +84,9 @@ export function createRecordWrites(context: WriteContext) {
   const decide = (result: ResultToRecord, decision: Decision, row: CurrentRow, now: number): void => {
     const status = deliveryStatusCode.numberOf(decision.status);
     const deadReason = numberOrNull(deadReasonCode, decision.deadReason);
-    const dueAt = isUnfinished(status) ? dueTimeOf(decision) : null;
     const code = encodeResponseCode(result.attempt.responseCode);
-    const { completedAt, schedulePosition, pauseDestination } = decision;
-    moveOn.run(status, deadReason, dueAt, completedAt, schedulePosition, code, now, idBytes(result.id), result.rev);
+    const { completedAt, dueAt, schedulePosition, pauseDestination } = decision;
+    moveOn.run(status, deadReason, completedAt, dueAt, schedulePosition, code, now, idBytes(result.id), result.rev);
     if (!isUnfinished(status)) backlog.add(row.destination, row.environment, -1);
     if (pauseDestination !== null) pauser.pause(row.destination, pauseDestination, now);
   };
@@ -125,11 +117,6 @@ export function createRecordWrites(context: WriteContext) {
       });
     },
   };
-}
-
-function dueTimeOf({ dueAt }: Decision): number {
-  if (dueAt === null) throw new Error('a delivery that goes on needs a due time');
-  return Math.round(dueAt);
 }
 
 function createAttemptInserter({ db }: WriteContext) {

@@ -10,9 +10,10 @@ export const SELECT_DELIVERY = `
   LEFT JOIN destination_health h ON h.destination = d.destination
   WHERE d.id = ? AND d.environment = ?`;
 
-export const OPEN_COLUMNS = `
-  d.id, d.environment, d.event_id, d.rev, d.status, d.due_at, d.scheduled_at, d.fallback_status,
-  d.schedule_position, d.attempt_count`;
+export const STATE_COLUMNS = `
+  d.status, d.dead_reason, d.completed_at, d.due_at, d.scheduled_at, d.fallback_status, d.schedule_position`;
+
+export const OPEN_COLUMNS = `d.id, d.environment, d.event_id, d.rev, d.attempt_count, ${STATE_COLUMNS}`;
 
 export const SELECT_OPEN = `
   SELECT ${OPEN_COLUMNS}, t.id AS destination_id

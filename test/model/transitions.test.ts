@@ -3,31 +3,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import type { AttemptResult } from '../../src/model/attempt.ts';
-import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
-import type { DeliveryStatus, OpenDelivery } from '../../src/model/delivery.ts';
-import { resolveSchedule } from '../../src/model/retry-policy.ts';
-import { boundRetryAfter, nextAttemptAt, RETRY_AFTER_MAX_MS } from '../../src/record/backoff.ts';
-import { decide, isManualAttempt } from '../../src/record/decide.ts';
+import type { DeliveryState, DeliveryStatus, OpenDelivery } from '../../src/model/delivery.ts';
+import { boundRetryAfter, nextAttemptAt, resolveSchedule, RETRY_AFTER_MAX_MS } from '../../src/model/retry-policy.ts';
+import { afterResult, endByDeletion, expire, sendAgain, triggerOf } from '../../src/model/transitions.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 const STARTED_AT = 1_800_000_000_000;
 const ENDED_AT = STARTED_AT + 40;
 const SCHEDULE = resolveSchedule({ schedule_seconds: [10, 60], jitter: 0.5 });
 
 function delivery(overrides: Partial<OpenDelivery> = {}): OpenDelivery {
-  return {
-    id: 'dlv_1',
-    environment: 2,
-    eventId: 'evt_1',
-    destinationId: 'dst_1',
-    rev: 3,
-    status: 'pending',
-    dueAt: STARTED_AT - 5,
-    scheduledAt: null,
-    fallbackStatus: null,
-    schedulePosition: 0,
-    attemptCount: 0,
-    ...overrides,
-  };
+  return openDelivery({ dueAt: STARTED_AT - 5, ...overrides });
 }
 
 function result(overrides: Partial<AttemptResult> = {}) {
@@ -41,11 +27,24 @@ function result(overrides: Partial<AttemptResult> = {}) {
   return { ...failed, ...overrides } as AttemptResult;
 }
 
-const scheduled = { schedule: SCHEDULE, fraction: 0, isManual: false };
-const manual = { ...scheduled, isManual: true };
+type Input = Omit<Parameters<typeof afterResult>[1], 'result'>;
 
-function forced(fallbackStatus: DeliveryStatus, scheduledAt: number | null = null): OpenDelivery {
-  return delivery({ status: 'retrying', dueAt: FORCED_DUE_AT, fallbackStatus, scheduledAt, schedulePosition: 1 });
+const decide = (of: OpenDelivery, ended: AttemptResult, input: Input) => afterResult(of, { ...input, result: ended });
+
+const scheduled = { trigger: 'schedule', schedule: SCHEDULE, fraction: 0 } as const;
+const manual = { ...scheduled, trigger: 'manual' } as const;
+
+/** As it stood before somebody forced an attempt of it. */
+function before(status: DeliveryStatus, dueAt: number | null = null): DeliveryState {
+  const completedAt = dueAt === null ? STARTED_AT - 60_000 : null;
+  const deadReason = status === 'dead' ? 'exhausted' : null;
+  return { ...delivery(), status, deadReason, completedAt, dueAt, schedulePosition: 1 };
+}
+
+function forced(status: DeliveryStatus, dueAt: number | null = null): OpenDelivery {
+  const state = sendAgain('retry', before(status, dueAt), { isDestinationDeleted: false, isTooOld: false, now: 0 });
+  assert.ok(typeof state === 'object');
+  return { ...delivery(), ...state };
 }
 
 describe('a scheduled attempt', () => {
@@ -105,14 +104,28 @@ describe('a forced attempt that fails', () => {
 
   for (const status of ['succeeded', 'dead'] as const) {
     test(`of a ${status} delivery leaves it ${status}, since when it was`, () => {
-      const decision = decide(forced(status), result(), manual);
-      assert.deepEqual([decision.status, decision.deadReason, decision.completedAt], [status, null, null]);
+      const { pauseDestination: _, ...state } = decide(forced(status), result(), manual);
+      const {
+        id: _id,
+        environment: _e,
+        eventId: _v,
+        destinationId: _d,
+        rev: _r,
+        attemptCount: _a,
+        ...was
+      } = {
+        ...delivery(),
+        ...before(status),
+      };
+      assert.deepEqual(state, was);
     });
   }
 
   test('of a delivery that had succeeded leaves it succeeded even with 410, which pauses the destination', () => {
     const decision = decide(forced('succeeded'), result({ responseCode: 410 }), manual);
-    assert.deepEqual([decision.status, decision.completedAt, decision.pauseDestination], ['succeeded', null, 'gone']);
+    const { completedAt } = before('succeeded');
+    const { status, pauseDestination } = decision;
+    assert.deepEqual([status, decision.completedAt, pauseDestination], ['succeeded', completedAt, 'gone']);
   });
 
   test('of a dead delivery with 410 makes it dead as gone', () => {
@@ -134,8 +147,47 @@ test('a result that was sent before somebody forced an attempt goes by the sched
 });
 
 test('only a forced delivery makes a manual attempt', () => {
-  assert.equal(isManualAttempt(forced('dead')), true);
-  assert.equal(isManualAttempt(delivery()), false);
+  assert.equal(triggerOf(forced('dead')), 'manual');
+  assert.equal(triggerOf(delivery()), 'schedule');
+});
+
+describe('sending again', () => {
+  const facts = { isDestinationDeleted: false, isTooOld: false, now: ENDED_AT };
+
+  test('is refused in one order: the destination is gone, not in the DLQ, too old', () => {
+    const all = { ...facts, isDestinationDeleted: true, isTooOld: true };
+    assert.equal(sendAgain('retry', before('dead'), all), 'destination_deleted');
+    assert.equal(sendAgain('replay_dead', before('succeeded'), all), 'destination_deleted');
+    const old = { ...facts, isTooOld: true };
+    assert.equal(sendAgain('replay_dead', before('succeeded'), old), 'not_found');
+    assert.equal(sendAgain('replay_dead', before('dead'), old), 'too_old');
+    assert.equal(sendAgain('retry', before('succeeded'), old), 'too_old');
+  });
+
+  test('a delivery that waits forced stays as it is', () => {
+    assert.equal(sendAgain('retry', forced('dead'), facts), 'unchanged');
+  });
+
+  test('a dead one begins its schedule anew, with nothing left of its end', () => {
+    const fresh = sendAgain('replay_dead', before('dead'), facts);
+    assert.deepEqual(fresh, {
+      status: 'pending',
+      deadReason: null,
+      completedAt: null,
+      dueAt: ENDED_AT,
+      scheduledAt: null,
+      fallbackStatus: null,
+      schedulePosition: 0,
+    });
+  });
+});
+
+test('without an attempt a delivery ends dead, with its reason, and waits for nothing', () => {
+  for (const ended of [expire(ENDED_AT), endByDeletion(STARTED_AT, ENDED_AT)]) {
+    assert.deepEqual([ended.status, ended.dueAt, ended.completedAt], ['dead', null, ENDED_AT]);
+    assert.deepEqual([ended.scheduledAt, ended.fallbackStatus, ended.updatedAt], [null, null, ENDED_AT]);
+  }
+  assert.equal(endByDeletion(ENDED_AT + 5, ENDED_AT).updatedAt, ENDED_AT + 5);
 });
 
 describe('backoff', () => {

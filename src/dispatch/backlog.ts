@@ -1,0 +1,199 @@
+// What one destination has to be sent: the deliveries in memory, and when to look for more in the store. Most of a
+// large backlog stays in the store; nothing here does I/O.
+import type { OpenDelivery } from '../model/delivery.ts';
+import { FORCED_DUE_AT, isForced } from '../model/delivery.ts';
+import type { DeliveryId } from '../model/id.ts';
+import type { Refill } from '../store/store.ts';
+import { NEVER } from './instant.ts';
+import type { Instant } from './instant.ts';
+
+/** Nodes' clocks differ a little, and what another node accepts is seen only when it is committed. */
+const REFILL_MARGIN_MS = 60_000;
+/** Forced attempts that wait in memory beside the rest; more wait in the store. */
+const FORCED_WAITING_MAX = 100;
+
+/** What a destination would take now: `room` deliveries in memory at most; `onlyForced` while it is paused or held. */
+export type Appetite = { room: number; now: number; onlyForced: boolean };
+
+/** What a refill found. */
+export type Refilled = Pick<Refill, 'deliveries' | 'nextDueAt'>;
+
+export class Backlog {
+  /** Sorted by (dueAt, id): forced ones first. */
+  #waiting: OpenDelivery[] = [];
+  /** Everything in memory: waiting, on the wire, or not yet recorded. */
+  readonly #held = new Set<DeliveryId>();
+  /** When the earliest delivery that is only in the store is due, as far as we know. */
+  #storeDueAt = NEVER;
+  /** While a refill is read: what became known of the store meanwhile, for the refill's answer may be older. */
+  #refilling: { dueAt: number; settled: Set<DeliveryId> } | null = null;
+  /** Forced while their last attempt was under way: if that is not sent, the store has them as forced. */
+  readonly #forcedWhileHeld = new Set<DeliveryId>();
+  #refilledAt = Number.NEGATIVE_INFINITY;
+  #onDrained: (() => void) | null = null;
+
+  // ── What is there ──
+
+  first(): OpenDelivery | undefined {
+    return this.#waiting[0];
+  }
+
+  waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  heldCount(): number {
+    return this.#held.size;
+  }
+
+  heldIds(): DeliveryId[] {
+    return [...this.#held];
+  }
+
+  /** Monotonic ms at which the last refill ended. */
+  get refilledAt(): number {
+    return this.#refilledAt;
+  }
+
+  isEmpty(): boolean {
+    return this.#held.size === 0 && this.#storeDueAt === NEVER && this.#refilling === null;
+  }
+
+  /** Unix ms at which time alone makes something of the store due; NEVER: nothing, or a refill will tell. */
+  storeDueAt(): number {
+    return this.#refilling === null ? this.#storeDueAt : NEVER;
+  }
+
+  // ── What comes in ──
+
+  /**
+   * A delivery that was just stored. It waits in memory, unless older work waits in the store: then it waits there
+   * behind that. False: it waits in the store.
+   */
+  offer(delivery: OpenDelivery, { room, now, onlyForced }: Appetite): boolean {
+    // A refill saw the commit before its answer was here, and has brought the delivery already.
+    if (this.#held.has(delivery.id)) return true;
+    const isSpilled = this.#storeDueAt <= now || this.#refilling !== null;
+    const isTaken = !onlyForced && !isSpilled && this.#waiting.length < room;
+    if (isTaken) this.#insert(delivery);
+    else this.noteStored(delivery.dueAt);
+    return isTaken;
+  }
+
+  /** A forced delivery: ahead of the rest, however many wait. One that is in memory takes its new revision. */
+  force(delivery: OpenDelivery): void {
+    const index = this.#waiting.findIndex(({ id }) => id === delivery.id);
+    if (index >= 0) {
+      this.#waiting.splice(index, 1);
+      this.#held.delete(delivery.id);
+    }
+    // On the wire, or its result is being recorded: that result meets the new revision in the store and is decided
+    // again. The attempt under way serves as the one that was asked for.
+    if (this.#held.has(delivery.id)) this.#forcedWhileHeld.add(delivery.id);
+    else if (this.#isFullOfForced()) this.noteStored(FORCED_DUE_AT);
+    else this.#insert(delivery);
+  }
+
+  /** The store has a delivery of this destination that is not in memory. */
+  noteStored(dueAt: number): void {
+    if (this.#refilling !== null) this.#refilling.dueAt = Math.min(this.#refilling.dueAt, dueAt);
+    else this.#storeDueAt = Math.min(this.#storeDueAt, dueAt);
+  }
+
+  // ── Refilling from the store ──
+
+  /** How many to fetch from the store now; 0: none. */
+  refillWanted(appetite: Appetite): number {
+    const { dueBy } = this.refillBounds(appetite);
+    if (this.#refilling !== null || this.#storeDueAt > dueBy) return 0;
+    if (dueBy !== FORCED_DUE_AT) return appetite.room - this.#waiting.length;
+    return this.#isFullOfForced() ? 0 : FORCED_WAITING_MAX;
+  }
+
+  /**
+   * `dueBy`: only what could start is fetched, and until three quarters of the room are free only what was forced.
+   * `dueFrom`: where the store's part begins as far as we know; what other nodes commit late is younger than the
+   * margin.
+   */
+  refillBounds({ room, now, onlyForced }: Appetite): { dueBy: number; dueFrom: number } {
+    return {
+      dueBy: onlyForced || this.#waiting.length > room / 4 ? FORCED_DUE_AT : now,
+      dueFrom: Math.max(FORCED_DUE_AT, this.#storeDueAt - REFILL_MARGIN_MS),
+    };
+  }
+
+  beginRefill(): void {
+    this.#refilling = { dueAt: NEVER, settled: new Set() };
+  }
+
+  /** `refill`: null where the read failed; look again. */
+  endRefill(refill: Refilled | null, { at, onlyForced }: { at: Instant; onlyForced: boolean }): void {
+    const { dueAt: dueSince, settled } = this.#refilling!;
+    this.#refilling = null;
+    this.#refilledAt = at.monotonic;
+    if (refill !== null) this.#storeDueAt = refill.nextDueAt ?? NEVER;
+    this.noteStored(dueSince);
+    for (const delivery of refill?.deliveries ?? []) {
+      if (this.#held.has(delivery.id)) continue;
+      // Recorded while the refill was being read: this row may be from before. The next look shows it as it is.
+      if (settled.has(delivery.id) || (onlyForced && !isForced(delivery))) this.noteStored(delivery.dueAt);
+      else this.#insert(delivery);
+    }
+  }
+
+  // ── What goes out ──
+
+  /** The first that waits goes onto the wire, and stays held until it is settled. */
+  take(): OpenDelivery {
+    return this.#waiting.shift()!;
+  }
+
+  /** The delivery is not ours to hold any more; `dueAt` if it is to be looked for in the store again. */
+  settle(id: DeliveryId, dueAt: number | null): void {
+    this.#held.delete(id);
+    if (this.#forcedWhileHeld.delete(id)) this.noteStored(FORCED_DUE_AT);
+    this.#refilling?.settled.add(id);
+    if (dueAt !== null) this.noteStored(dueAt);
+    if (this.#held.size === 0) this.#onDrained?.();
+  }
+
+  /** What is not forced goes back to the store, where it waits for the destination to be active again. */
+  putBackScheduled(): void {
+    const scheduled = this.#waiting.filter((delivery) => !isForced(delivery));
+    this.#waiting = this.#waiting.filter(isForced);
+    for (const { id, dueAt } of scheduled) this.settle(id, dueAt);
+  }
+
+  /** Somebody else, or nobody, will send what waits. */
+  forgetWaiting(): void {
+    for (const { id } of this.#waiting) this.#held.delete(id);
+    this.#waiting = [];
+  }
+
+  /** Resolves when nothing is on the wire, and every result is stored. To be called once, with nothing waiting. */
+  drained(): Promise<void> {
+    if (this.#held.size === 0) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onDrained = resolve;
+    return promise;
+  }
+
+  #isFullOfForced(): boolean {
+    const last = this.#waiting[FORCED_WAITING_MAX - 1];
+    return last !== undefined && isForced(last);
+  }
+
+  #insert(delivery: OpenDelivery): void {
+    this.#held.add(delivery.id);
+    const waiting = this.#waiting;
+    // Nearly always the newest: look from the end.
+    let index = waiting.length;
+    while (index > 0 && isBefore(delivery, waiting[index - 1]!)) index--;
+    if (index === waiting.length) waiting.push(delivery);
+    else waiting.splice(index, 0, delivery);
+  }
+}
+
+function isBefore(a: OpenDelivery, b: OpenDelivery): boolean {
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.id < b.id);
+}

@@ -1,0 +1,151 @@
+// One attempt as one pipeline. Each step takes what the step before returned; what is not sent leaves early.
+//
+//   started ─▶ checkStillWanted ─▶ loadPayload ─▶ lastLook ─▶ send ─▶ noteHealth ─▶ decide and record ─▶ settled
+//                     └───────────────┴───────────────┴─▶ not sent: when to look for the delivery again
+import type { AttemptRequest, Perform } from '../attempt/perform.ts';
+import type { Mode } from '../model/api-key.ts';
+import type { AttemptResult, AttemptTrigger } from '../model/attempt.ts';
+import type { OpenDelivery } from '../model/delivery.ts';
+import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
+import { idTime } from '../model/id.ts';
+import { boundRetryAfter } from '../model/retry-policy.ts';
+import { isGone } from '../model/transitions.ts';
+import type { Decision } from '../model/transitions.ts';
+import type { Recorder } from '../record/recorder.ts';
+import type { ClockTrust } from '../runtime/clock-trust.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { DestinationQueue } from './destination-queue.ts';
+import type { AttemptUnderWay } from './in-flight.ts';
+import type { Ownership } from './ownership.ts';
+import type { Payloads } from './payloads.ts';
+
+export type FinishedAttempt = {
+  delivery: OpenDelivery;
+  trigger: AttemptTrigger;
+  result: AttemptResult;
+  /** null: another writer had finished the delivery. */
+  decision: Decision | null;
+};
+
+export type PipelineOptions = {
+  perform: Perform;
+  recorder: Pick<Recorder, 'record' | 'isWriting'>;
+  payloads: Pick<Payloads, 'get'>;
+  ownership: Pick<Ownership, 'isAlive' | 'mayStart'>;
+  clock: Clock;
+  /** While the clock is in doubt no destination has failed for too long by it. */
+  clockTrust: Pick<ClockTrust, 'isSettled'>;
+  modeOf: (environment: number) => Mode;
+  bodyRetentionMs: number;
+  /** 0: destinations are never paused for failing. */
+  failingAfterMs: number;
+  onFinished: (finished: FinishedAttempt) => void;
+};
+
+/** `dueAt`: when the delivery is to be looked for in the store again; null: it is not ours to look for. */
+type NotSent = { result: null; dueAt: number | null };
+type Sent = { result: AttemptResult };
+
+const NOT_OURS: NotSent = { result: null, dueAt: null };
+const HTTP_TOO_MANY_REQUESTS = 429;
+
+export class AttemptPipeline {
+  readonly #options: PipelineOptions;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+  }
+
+  /** False while results cannot be stored, or our lease has run out. */
+  mayRun(): boolean {
+    return this.#options.recorder.isWriting() && this.#options.ownership.isAlive();
+  }
+
+  /** From the start to the end of the request. Rejects where the payload cannot be read just now. */
+  async send(queue: DestinationQueue, attempt: AttemptUnderWay): Promise<Sent | NotSent> {
+    if (!this.#isStillWanted(queue, attempt)) return NOT_OURS;
+    const found = this.#options.payloads.get(attempt.delivery.eventId);
+    const payload = found instanceof Uint8Array ? found : await found;
+    const refusal = this.#lastLook(queue, attempt);
+    if (payload === null) return NOT_OURS;
+    if (refusal !== null) return refusal;
+    const result = await this.#request(queue, attempt, payload);
+    return attempt.isAbandoned && result.outcome === 'cancelled' ? NOT_OURS : { result };
+  }
+
+  /** From the end of the request to its stored result. Resolves with when to look for the delivery again. */
+  async record(queue: DestinationQueue, attempt: AttemptUnderWay, { result }: Sent): Promise<{ dueAt: number | null }> {
+    const { recorder, ownership, onFinished } = this.#options;
+    const { delivery, trigger } = attempt;
+    const { health, isFailing } = this.#noteHealth(queue, result);
+    const isPausing = isFailing || isGone(result);
+    if (isPausing) queue.beginPausing();
+    const { decision } = await recorder.record({
+      delivery,
+      trigger,
+      result,
+      schedule: queue.schedule,
+      health,
+      pauseDestination: isFailing ? 'failing' : null,
+      isOurs: () => !queue.isLost && ownership.isAlive(),
+    });
+    if (isPausing && (decision === null || decision.pauseDestination === null)) queue.endPausing();
+    onFinished({ delivery, trigger, result, decision });
+    return { dueAt: decision?.dueAt ?? null };
+  }
+
+  /** False: nobody will send this delivery any more, or another node will. */
+  #isStillWanted(queue: DestinationQueue, { delivery, isAbandoned }: AttemptUnderWay): boolean {
+    const { clock, bodyRetentionMs } = this.#options;
+    // Past its retention the body may still be in memory, but the delivery has expired all the same.
+    const isExpired = idTime(delivery.eventId) <= clock.now() - bodyRetentionMs;
+    return !isAbandoned && !queue.isOver && !isExpired;
+  }
+
+  /** Before a request goes out, for much may have changed while its body was read. Null: it may. */
+  #lastLook(queue: DestinationQueue, attempt: AttemptUnderWay): NotSent | null {
+    const { ownership, clock } = this.#options;
+    const { delivery } = attempt;
+    if (!this.#isStillWanted(queue, attempt)) return NOT_OURS;
+    // Without a lease nothing is sent. The lease may yet be renewed, or the queue be released: until then it stays due.
+    const mayBeSent = ownership.mayStart(queue.id) && !queue.isHeldBack(delivery, clock.now());
+    return mayBeSent ? null : { result: null, dueAt: delivery.dueAt };
+  }
+
+  #request(queue: DestinationQueue, attempt: AttemptUnderWay, payload: Uint8Array): Promise<AttemptResult> {
+    const { perform, clock, modeOf } = this.#options;
+    const { delivery } = attempt;
+    const { destination } = queue;
+    const now = clock.now();
+    queue.send(attempt, { now, monotonic: clock.monotonic() });
+    const request: AttemptRequest = {
+      environment: destination.environment,
+      mode: modeOf(destination.environment),
+      url: destination.url,
+      headers: destination.headers,
+      keys: keysInForce(destination, now),
+      eventId: delivery.eventId,
+      deliveryId: delivery.id,
+      attempt: delivery.attemptCount + 1,
+      payload,
+      timeoutMs: queue.schedule.timeoutMs,
+    };
+    return perform(request, attempt.aborter);
+  }
+
+  #noteHealth(
+    queue: DestinationQueue,
+    result: AttemptResult,
+  ): { health: DestinationHealth | null; isFailing: boolean } {
+    const endedAt = Math.round(result.startedAt + result.durationMs);
+    const isTooMany = result.responseCode === HTTP_TOO_MANY_REQUESTS;
+    const heldUntil = isTooMany ? boundRetryAfter(result.retryAfterAt, endedAt) : 0;
+    const health = queue.health.note(result, { endedAt, heldUntil });
+    const { clockTrust, failingAfterMs } = this.#options;
+    return { health, isFailing: queue.health.isFailingFor(failingAfterMs, endedAt) && clockTrust.isSettled() };
+  }
+}
+
+function keysInForce({ signingKeys }: DestinationWithKeys, now: number): Uint8Array[] {
+  return signingKeys.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ secret }) => secret);
+}
