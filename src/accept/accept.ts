@@ -65,7 +65,7 @@ class BatchingAcceptor implements Acceptor {
   /** Matching raced a change of the configuration? Then match again, against what is there now. */
   async #matchAndStore(incoming: IncomingEvent, fingerprint: Uint8Array | null) {
     for (let tries = 0; tries < STALE_TRIES_MAX; tries++) {
-      const candidate = this.#build(incoming, fingerprint);
+      const candidate = await this.#build(incoming, fingerprint);
       const result = await this.#submit(candidate);
       if (result.result !== 'stale') return { candidate, result };
       await this.#options.catchUp(incoming.environment);
@@ -73,16 +73,15 @@ class BatchingAcceptor implements Acceptor {
     throw staleTooOften();
   }
 
-  #build(incoming: IncomingEvent, fingerprint: Uint8Array | null): NewEvent {
+  async #build(incoming: IncomingEvent, fingerprint: Uint8Array | null): Promise<NewEvent> {
     const { configurationOf, ids } = this.#options;
-    const configuration = configurationOf(incoming.environment);
+    const matched = await matchDeliveries(configurationOf(incoming.environment), incoming, ids);
     const id = ids.next('evt');
     return {
       ...describeEvent(id, incoming),
       body: incoming.body.bytes,
-      configVersion: configuration.version,
       idempotency: fingerprint === null ? null : { fingerprint, expiresAt: idTime(id) + IDEMPOTENCY_WINDOW_MS },
-      deliveries: matchDeliveries(configuration, incoming, ids),
+      ...matched,
     };
   }
 

@@ -7,18 +7,27 @@ import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery } from '../store/store.ts';
 import type { EventBody } from './incoming-event.ts';
 
-/** One delivery for each matching subscription; its id carries its destination's shard. */
-export function matchDeliveries(
+/** What an event makes, and the version of the configuration that says so. */
+export type MatchedDeliveries = { configVersion: number; deliveries: NewDelivery[] };
+
+/**
+ * One delivery for each matching subscription; its id carries its destination's shard. Most matching is done at once; a
+ * large event's takes a while. Rejects with ApiError `unavailable`.
+ */
+export async function matchDeliveries(
   configuration: Configuration,
   event: { type: string; body: EventBody },
   ids: Ids,
-): NewDelivery[] {
-  const matches = configuration.matcher.match(event.type, () => event.body.parse());
-  return matches.map(({ id, destinationId }) => ({
+): Promise<MatchedDeliveries> {
+  let configVersion = configuration.version;
+  const onLate = (): void => void (configVersion = configuration.version);
+  const matches = await configuration.matcher.match(event.type, event.body, undefined, onLate);
+  const deliveries = matches.map(({ id, destinationId }) => ({
     id: ids.next('dlv', idShard(destinationId)),
     destinationId,
     subscriptionId: id,
   }));
+  return { configVersion, deliveries };
 }
 
 /** As the store has them right after their insertion: due since they were made. */

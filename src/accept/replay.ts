@@ -32,12 +32,12 @@ export function createReplay(options: ReplayOptions): (request: ReplayRequest) =
   const schedule = async (request: ReplayRequest, event: Event, bytes: Uint8Array): Promise<Delivery[] | 'stale'> => {
     const configuration = configurationOf(request.environment);
     const body = { bytes, parse: () => parseBody(new TextDecoder().decode(bytes)) };
-    const matched = matchDeliveries(configuration, { type: event.type, body }, ids);
-    const deliveries = selectDestinations(matched, request.destinationIds);
+    const matched = await matchDeliveries(configuration, { type: event.type, body }, ids);
+    const deliveries = selectDestinations(matched.deliveries, request.destinationIds);
     const stored = await store.replayEvent({
       environment: request.environment,
       eventId: event.id,
-      configVersion: configuration.version,
+      configVersion: matched.configVersion,
       deliveries,
       now: clock.now(),
       bodyCutoff: clock.now() - bodyRetentionMs,
