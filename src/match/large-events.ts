@@ -158,7 +158,7 @@ function stopped(): ApiError {
 
 function tooMuch(): ApiError {
   return unavailable(
-    'the filters that may want this event take too long on a body like this; simplify what they do with [*] and $contains',
+    'the filters that may want this event take too long on a body like this; simplify those with [*] and $contains',
     60,
   );
 }

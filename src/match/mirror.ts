@@ -71,13 +71,13 @@ export class Mirror {
   }
 
   /** Matches an event against what the mirror has now. One at a time. Rejects when the thread ends before. */
-  ask(event: { type: string; bytes: Uint8Array; scope: MatchScope }): Promise<MatchAnswer> {
+  ask({ type, bytes, scope }: { type: string; bytes: Uint8Array; scope: MatchScope }): Promise<MatchAnswer> {
     if (this.#end !== null) return Promise.reject(this.#end);
     return new Promise((resolve, reject) => {
       this.#asked = { resolve, reject };
       // A copy of its own, which moves: the bytes may be part of something larger, and are still needed here.
-      const bytes = event.bytes.slice();
-      this.#post({ do: 'match', ...event, bytes }, [bytes.buffer]);
+      const copy = new Uint8Array(bytes);
+      this.#post({ do: 'match', type, bytes: copy, scope }, [copy.buffer]);
     });
   }
 

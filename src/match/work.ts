@@ -25,7 +25,7 @@ export class Work {
   }
 }
 
-/** For those who have a thread of their own. `Infinity` less a number is not: it would be counted in doubles for ever. */
+/** Where nobody waits. A number and not Infinity, from which what was spent could not be told. */
 export function unlimitedWork(): Work {
   return new Work(Number.MAX_SAFE_INTEGER);
 }

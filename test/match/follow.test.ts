@@ -109,6 +109,16 @@ describe('changes', () => {
     assert.deepEqual(matched({ total: 6 }), ['sub_4']);
   });
 
+  test('bring filters that are older than the limit on conditions with [*]', async () => {
+    const { follower, loads, matched } = heldFollower();
+    const done = follower.catchUp(1);
+    const conditions = Array.from({ length: 6 }, (_, n) => `"$.list[*].k${n}":${n}`).join(',');
+    const old = subscription('sub_1', 'dst_a', `{"$or":[{${conditions}},{"$.list[*]":7}]}`);
+    loads[0]!.end({ ...NOTHING, version: 1, currentVersion: 1, subscriptions: [old] });
+    await done;
+    assert.deepEqual(matched({ list: [7] }), ['sub_1']);
+  });
+
   test('of an environment that there is not are a programming error', () => {
     assert.throws(() => heldFollower().follower.configurationOf(3), /unknown environment 3/);
   });
