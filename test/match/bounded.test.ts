@@ -47,7 +47,7 @@ const idsOf = (entries: readonly MatchEntry[]): string[] => entries.map(({ id })
 
 /** Lets go on what needs neither another thread nor the network. */
 async function microtasks(): Promise<void> {
-  for (let i = 0; i < 50; i++) await null;
+  for (let i = 0; i < 50; i++) await Promise.resolve();
 }
 
 function isUnavailable(error: unknown): boolean {

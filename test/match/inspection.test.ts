@@ -124,6 +124,27 @@ describe('filters that look at one body together', () => {
   });
 });
 
+test('many members of many objects and arrays are told apart by name and index', () => {
+  const row = (n: number): unknown =>
+    n % 2 === 0
+      ? Array.from({ length: n % 37 }, (_, index) => index * 100 + n)
+      : Object.fromEntries(Array.from({ length: n % 37 }, (_, index) => [`${index - 18}`, index * 100 + n]));
+  const value = parseBody(JSON.stringify({ rows: Array.from({ length: 100 }, (_, n) => row(n)) }));
+  const together = new Inspection(value, unlimitedWork());
+  for (let index = -40; index <= 40; index++) {
+    for (const step of [`[${index}]`, `['${index}']`]) {
+      const path = `$.rows[*]${step}`;
+      for (const one of [filterOf({ [path]: { $exists: true } }), filterOf({ [path]: { $lt: 200 } })]) {
+        assert.equal(together.accepts(one), filterAccepts(one, value), path);
+      }
+      for (const n of [10, 12, 36, 37, 99]) {
+        const one = filterOf({ [path]: { $in: [n, 100 + n, 500 + n, 1_000 + n, 3_500 + n] } });
+        assert.equal(together.accepts(one), filterAccepts(one, value), path);
+      }
+    }
+  }
+});
+
 describe('the work of matching', () => {
   const BODY_BYTES = 262_000;
   const listed = (piece: (index: number) => string, bytes: number): string =>
@@ -145,7 +166,7 @@ describe('the work of matching', () => {
   ];
   /** 10 subscriptions with 50 conditions each, more than may have [*] today. */
   const worst = (condition: (n: number) => object, keys: readonly string[]): Filter[] =>
-    Array.from({ length: 10 }, (_, subscription) => {
+    Array.from({ length: 10 }, (_none, subscription) => {
       const parts = Array.from({ length: 50 }, (_, n) => ({
         [keys[n % keys.length]!]: condition(subscription * 50 + n),
       }));
