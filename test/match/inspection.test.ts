@@ -132,14 +132,14 @@ test('many members of many objects and arrays are told apart by name and index',
   const value = parseBody(JSON.stringify({ rows: Array.from({ length: 100 }, (_, n) => row(n)) }));
   const together = new Inspection(value, unlimitedWork());
   for (let index = -40; index <= 40; index++) {
-    for (const step of [`[${index}]`, `['${index}']`]) {
-      const path = `$.rows[*]${step}`;
-      for (const one of [filterOf({ [path]: { $exists: true } }), filterOf({ [path]: { $lt: 200 } })]) {
-        assert.equal(together.accepts(one), filterAccepts(one, value), path);
+    for (const last of [`[${index}]`, `['${index}']`]) {
+      const sought = `$.rows[*]${last}`;
+      for (const one of [filterOf({ [sought]: { $exists: true } }), filterOf({ [sought]: { $lt: 200 } })]) {
+        assert.equal(together.accepts(one), filterAccepts(one, value), sought);
       }
       for (const n of [10, 12, 36, 37, 99]) {
-        const one = filterOf({ [path]: { $in: [n, 100 + n, 500 + n, 1_000 + n, 3_500 + n] } });
-        assert.equal(together.accepts(one), filterAccepts(one, value), path);
+        const one = filterOf({ [sought]: { $in: [n, 100 + n, 500 + n, 1_000 + n, 3_500 + n] } });
+        assert.equal(together.accepts(one), filterAccepts(one, value), sought);
       }
     }
   }
