@@ -26,9 +26,10 @@ import { Payloads } from './dispatch/payloads.ts';
 import { AttemptPipeline } from './dispatch/pipeline.ts';
 import type { FinishedAttempt } from './dispatch/pipeline.ts';
 import { createLoops } from './loops.ts';
+import { createMatching } from './match/bounded.ts';
+import type { Matching } from './match/bounded.ts';
 import { createFollower } from './match/follow.ts';
 import type { Follower } from './match/follow.ts';
-import { IndexedMatcher } from './match/indexed.ts';
 import type { Mode } from './model/api-key.ts';
 import type { DestinationId } from './model/id.ts';
 import { SHARD_COUNT, idTime } from './model/id.ts';
@@ -84,7 +85,8 @@ export async function startApp(options: {
   const base = await createBase(options);
   const guard = createGuard({ testSubnets: base.settings.TEST_SUBNETS, allowSubnets: base.settings.ALLOW_SUBNETS });
   const attempter = createSending(base, guard);
-  const { cluster, follower, recorder, dispatcher, attemptLog } = createDelivering(base, attempter);
+  const matching = createMatching({ clock: base.clock, onFault: (error) => base.onError(error, 'match') });
+  const { cluster, follower, recorder, dispatcher, attemptLog } = createDelivering(base, { attempter, matching });
   const acceptor = createAccepting(base, { cluster, follower, dispatcher });
   const authenticator = createAuthenticator({ store: base.store, clock: base.clock });
   const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
@@ -115,6 +117,7 @@ export async function startApp(options: {
     await base.store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => base.onError(error, 'stop'));
     attemptLog.flush();
     attempter.close();
+    await matching.close();
     await cluster.close();
     await base.store.close();
   };
@@ -181,12 +184,12 @@ function createSending({ settings, clock, onError }: Base, guard: Guard): Attemp
 }
 
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
-function createDelivering(base: Base, attempter: Attempter) {
+function createDelivering(base: Base, { attempter, matching }: { attempter: Attempter; matching: Matching }) {
   const { settings, log, clock, clockTrust, metrics, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
     load: (request) => store.readChanges(request),
-    createMatcher: () => new IndexedMatcher(),
+    createMatcher: matching.createMatcher,
     onDestinationChanged: (destination) => dispatcher.destinationChanged(destination),
     onDestinationDeleted: (id) => dispatcher.destinationDeleted(id),
   });

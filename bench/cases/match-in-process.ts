@@ -93,7 +93,7 @@ function measure(kind: Kind, size: number): number[] {
   const matchSome = (): void => {
     for (let i = 0; i < EVENTS_PER_LOOK; i++) {
       const { type, bytes } = events[next++ % DISTINCT_EVENTS]!;
-      const found = matcher.match(type, () => parseBody(bytes.toString()));
+      const found = matcher.match(type, { parse: () => parseBody(bytes.toString()) });
       if (found.length !== 1) throw new Error(`${kind.name}: ${found.length} subscriptions instead of one`);
     }
   };

@@ -108,11 +108,11 @@ class BatchingAcceptor implements Acceptor {
   async #matchAndSubmit(accepting: Accepting): Promise<Submitted> {
     const { incoming, allowance } = accepting;
     allowance?.assertOpen();
-    let candidate = this.#build(accepting);
+    let candidate = await this.#build(accepting);
     if (candidate === null) {
       // A subscription may have been deleted on another node since.
       await this.#options.catchUp(incoming.environment);
-      candidate = this.#build(accepting);
+      candidate = await this.#build(accepting);
     }
     if (candidate === null) return this.#refuseFanout(accepting);
     allowance?.take(candidate.deliveries.length);
@@ -124,14 +124,11 @@ class BatchingAcceptor implements Acceptor {
   }
 
   /** Null: it matches more subscriptions than one event may have deliveries. */
-  #build({ incoming, fingerprint }: Accepting): NewEvent | null {
+  async #build({ incoming, fingerprint }: Accepting): Promise<NewEvent | null> {
     const { configurationOf, clock, ids, maxFanout } = this.#options;
-    const configuration = configurationOf(incoming.environment);
-    const id = ids.next('evt');
-    const deliveries = matchDeliveries(configuration, incoming, { ids, max: maxFanout });
-    if (deliveries === null) return null;
-    const { version: configVersion } = configuration;
-    return toNewEvent(incoming, { id, dueAt: clock.now(), fingerprint, deliveries, configVersion });
+    const matched = await matchDeliveries(configurationOf(incoming.environment), incoming, { ids, max: maxFanout });
+    if (matched === null) return null;
+    return toNewEvent(incoming, { ...matched, id: ids.next('evt'), dueAt: clock.now(), fingerprint });
   }
 
   /** Unless its key names an event that was accepted before, when it matched less: that is answered as ever. */

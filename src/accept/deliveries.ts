@@ -8,22 +8,29 @@ import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery } from '../store/store.ts';
 import type { EventBody } from './incoming-event.ts';
 
+/** What an event makes, and the version of the configuration that says so. */
+export type MatchedDeliveries = { configVersion: number; deliveries: NewDelivery[] };
+
 /**
  * One delivery for each matching subscription; its id carries its destination's shard. Null: there would be more than
- * `max`. `destinationIds`: of these destinations only.
+ * `max`. `destinationIds`: of these destinations only. Most matching is done at once; a large event's takes a while.
+ * Rejects with ApiError `unavailable`.
  */
-export function matchDeliveries(
+export async function matchDeliveries(
   configuration: Configuration,
   event: { type: string; body: EventBody },
   { ids, max, destinationIds }: { ids: Ids; max: number; destinationIds?: ReadonlySet<string> },
-): NewDelivery[] | null {
-  const matches = configuration.matcher.match(event.type, () => event.body.parse(), { max, destinationIds });
+): Promise<MatchedDeliveries | null> {
+  let configVersion = configuration.version;
+  const onLate = (): void => void (configVersion = configuration.version);
+  const matches = await configuration.matcher.match(event.type, event.body, { max, destinationIds }, onLate);
   if (matches.length > max) return null;
-  return matches.map(({ id, destinationId }) => ({
+  const deliveries = matches.map(({ id, destinationId }) => ({
     id: ids.next('dlv', idShard(destinationId)),
     destinationId,
     subscriptionId: id,
   }));
+  return { configVersion, deliveries };
 }
 
 /** As the store has them right after their insertion: due at once. */

@@ -11,6 +11,7 @@ import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, Store } from '../store/store.ts';
 import { createReplayTurns } from './batch.ts';
 import { matchDeliveries, toOpenDeliveries } from './deliveries.ts';
+import type { MatchedDeliveries } from './deliveries.ts';
 import { replayOverFanout } from './fanout.ts';
 import { STALE_TRIES_MAX, staleTooOften } from './stale.ts';
 
@@ -50,14 +51,15 @@ export function createReplays(options: ReplayOptions): Replays {
     { event, body }: StoredEvent,
   ): Promise<Iterable<Delivery> | 'stale'> => {
     const configuration = configurationOf(request.environment);
-    const { version: configVersion } = configuration;
-    const deliveries = matchForReplay(configuration, { event, body }, request.destinationIds, options);
-    if (deliveries === null) {
+    const versionBefore = configuration.version;
+    const matched = await matchForReplay(configuration, { event, body }, request.destinationIds, options);
+    if (matched === null) {
       // A subscription may have been deleted on another node since.
       await catchUp(request.environment);
-      if (configurationOf(request.environment).version > configVersion) return 'stale';
+      if (configurationOf(request.environment).version > versionBefore) return 'stale';
       throw replayOverFanout(options.maxFanout);
     }
+    const { configVersion, deliveries } = matched;
     const { environment, eventId } = request;
     const now = clock.now();
     const result = turns.submit({
@@ -99,17 +101,17 @@ export function createReplays(options: ReplayOptions): Replays {
 }
 
 /** Null: it would make more deliveries than one replay may. */
-function matchForReplay(
+async function matchForReplay(
   configuration: Configuration,
   { event, body: bytes }: StoredEvent,
   destinationIds: string[] | null,
   { ids, maxFanout: max }: ReplayOptions,
-): NewDelivery[] | null {
+): Promise<MatchedDeliveries | null> {
   const body = { bytes, parse: () => parseBody(new TextDecoder().decode(bytes)) };
   if (destinationIds === null) return matchDeliveries(configuration, { type: event.type, body }, { ids, max });
   const scope = { ids, max, destinationIds: new Set(destinationIds) };
-  const matched = matchDeliveries(configuration, { type: event.type, body }, scope);
-  if (matched !== null) assertAllMatched(matched, destinationIds);
+  const matched = await matchDeliveries(configuration, { type: event.type, body }, scope);
+  if (matched !== null) assertAllMatched(matched.deliveries, destinationIds);
   return matched;
 }
 

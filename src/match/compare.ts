@@ -2,25 +2,43 @@
 import type { Literal } from './filter-json.ts';
 import { isLiteralArray, isLiteralObject } from './filter-json.ts';
 import { WideNumber } from './wide-number.ts';
+import type { Work } from './work.ts';
 
 /**
  * Deep equality: objects whatever their key order, arrays in order, numbers as doubles (0 equals -0). A WideNumber
  * equals nothing.
  */
-export function isEqual(literal: Literal, value: unknown): boolean {
+export function isEqual(literal: Literal, value: unknown, work: Work): boolean {
+  work.spend(1);
   if (isLiteralArray(literal)) {
     return (
       Array.isArray(value) &&
       value.length === literal.length &&
-      literal.every((element, index) => isEqual(element, value[index]))
+      literal.every((element, index) => isEqual(element, value[index], work))
     );
   }
   if (!isLiteralObject(literal)) return literal === value;
-  if (!isJsonObject(value) || Object.keys(value).length !== literal.size) return false;
+  if (!isJsonObject(value) || listMembers(value, work).length !== literal.size) return false;
   for (const [key, member] of literal) {
-    if (!Object.hasOwn(value, key) || !isEqual(member, value[key])) return false;
+    if (!Object.hasOwn(value, key) || !isEqual(member, value[key], work)) return false;
   }
   return true;
+}
+
+// Listing the members of a large object takes 20 times as long as visiting them, so a body's are listed once for all
+// conditions. Its small objects would cost more to remember than to list.
+const LARGE_MEMBERS_MIN = 100;
+const LISTING_STEPS = 8;
+const largeObjects = new WeakMap<object, readonly unknown[]>();
+
+/** The values of an object's own members. */
+export function listMembers(object: Record<string, unknown>, work: Work): readonly unknown[] {
+  const known = largeObjects.get(object);
+  if (known !== undefined) return known;
+  const members = Object.values(object);
+  if (members.length >= LARGE_MEMBERS_MIN) largeObjects.set(object, members);
+  work.spend(members.length * LISTING_STEPS);
+  return members;
 }
 
 /** Whether a body's value is an object: no array, no null, no WideNumber. */
@@ -45,13 +63,18 @@ function compareCodePointsAt(index: number, a: string, b: string): number {
 }
 
 const SHORT_LENGTH_MAX = 64;
+/** A character, in the worst case. */
+const SHORT_STEPS = 0.5;
+const LONG_STEPS = 2;
 
 /**
  * Whether a text contains another. The built-in search is faster, but takes text × part in the worst case: half a
  * second for 4,000 characters in 256 KiB, against 8 ms for 64. So long parts are searched for in linear time.
  */
-export function containsText(text: string, part: string): boolean {
-  if (part.length <= SHORT_LENGTH_MAX || part.length > text.length) return text.includes(part);
+export function containsText(text: string, part: string, work: Work): boolean {
+  const isShort = part.length <= SHORT_LENGTH_MAX;
+  work.spend(text.length * (isShort ? SHORT_STEPS : LONG_STEPS));
+  if (isShort || part.length > text.length) return text.includes(part);
   // Knuth, Morris and Pratt: after a mismatch go on with the longest beginning that ends here.
   const borders = listBorders(part);
   let matched = 0;

@@ -15,17 +15,31 @@ import { parsePath } from './filter-path.ts';
 export const FILTER_DEPTH_MAX = 5;
 /** Members that are a path with its condition, in the whole filter. */
 export const FILTER_CONDITIONS_MAX = 50;
+/** Of these, those whose path has [*]. */
+export const FILTER_WILDCARD_CONDITIONS_MAX = 5;
 export const LIST_VALUES_MAX = 100;
 
 const OPERATORS = '$eq $ne $gt $gte $lt $lte $in $nin $exists $startsWith $endsWith $contains'.split(' ');
 
 /** Where in the filter we are, and how many conditions it has so far. */
-type Place = { pointer: string; depth: number; count: { conditions: number } };
+type Place = { pointer: string; depth: number; count: Count };
+
+type Count = { conditions: number; wildcardConditions: number; wildcardConditionsMax: number };
 
 /** The filter that a JSON text writes, or what is wrong with it. Never throws. */
 export function parseFilter(text: string): Filter | FilterFault {
+  return parse(text, FILTER_WILDCARD_CONDITIONS_MAX);
+}
+
+/** The same for a filter from the store, which may be older than the limit on conditions with [*]. */
+export function parseStoredFilter(text: string): Filter | FilterFault {
+  return parse(text, Number.POSITIVE_INFINITY);
+}
+
+function parse(text: string, wildcardConditionsMax: number): Filter | FilterFault {
+  const count = { conditions: 0, wildcardConditions: 0, wildcardConditionsMax };
   try {
-    return parseMembers(readFilterJson(text), { pointer: '', depth: 1, count: { conditions: 0 } });
+    return parseMembers(readFilterJson(text), { pointer: '', depth: 1, count });
   } catch (error) {
     if (error instanceof FilterError) return { pointer: error.pointer, message: error.message };
     throw error;
@@ -53,10 +67,17 @@ function parseMember(key: string, literal: Literal, place: Place): Filter {
   if (key === '$or') return { operator: '$or', parts: parseList(key, literal, inner) };
   const path = parsePath(key);
   if (typeof path === 'string') fail(place.pointer, /^\$\w/.test(key) ? explainKeyword(key) : path);
-  if (++place.count.conditions > FILTER_CONDITIONS_MAX) {
-    fail(place.pointer, `a filter has at most ${FILTER_CONDITIONS_MAX} conditions`);
-  }
+  countCondition(path, place);
   return parseCondition(path, literal, place.pointer);
+}
+
+function countCondition({ singular }: FilterPath, { pointer, count }: Place): void {
+  if (++count.conditions > FILTER_CONDITIONS_MAX) {
+    fail(pointer, `a filter has at most ${FILTER_CONDITIONS_MAX} conditions`);
+  }
+  if (!singular && ++count.wildcardConditions > count.wildcardConditionsMax) {
+    fail(pointer, `a filter has [*] in at most ${count.wildcardConditionsMax} conditions`);
+  }
 }
 
 function explainKeyword(key: string): string {

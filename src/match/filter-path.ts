@@ -4,7 +4,8 @@ import { quote } from './filter-fault.ts';
 /** A member's name, an element's index (negative: from the end), or every member or element: `[*]`. */
 export type PathStep = string | number | typeof EVERY;
 
-export const EVERY = Symbol('[*]');
+// No symbol: filters go to another thread, and a message cannot hold one.
+export const EVERY = true;
 
 export type FilterPath = {
   steps: readonly PathStep[];

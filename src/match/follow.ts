@@ -3,7 +3,7 @@
 import type { DestinationWithKeys } from '../model/destination.ts';
 import type { DestinationId, SubscriptionId } from '../model/id.ts';
 import type { Subscription } from '../model/subscription.ts';
-import { isFilterFault, parseFilter } from './filter-parse.ts';
+import { isFilterFault, parseStoredFilter } from './filter-parse.ts';
 import type { Matcher, MatchEntry } from './matcher.ts';
 
 export type Configuration = {
@@ -123,7 +123,7 @@ class FollowedEnvironment {
 
 function toMatchEntry({ id, destinationId, eventType, filter }: Subscription): MatchEntry {
   if (filter === null) return { id, destinationId, pattern: eventType, filter: null };
-  const parsed = parseFilter(filter);
+  const parsed = parseStoredFilter(filter);
   if (isFilterFault(parsed)) throw new Error(`the stored filter of ${id} is not valid: ${parsed.message}`);
   return { id, destinationId, pattern: eventType, filter: parsed };
 }

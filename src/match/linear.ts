@@ -1,7 +1,7 @@
 // The obviously right matcher: it tries every subscription. The oracle for indexed.ts.
 import type { SubscriptionId } from '../model/id.ts';
 import { filterAccepts } from './filter-evaluate.ts';
-import type { Matcher, MatchEntry } from './matcher.ts';
+import type { Matcher, MatchBody, MatchEntry } from './matcher.ts';
 import { EVERYTHING, once, sortById } from './matcher.ts';
 import { patternMatches } from './patterns.ts';
 
@@ -22,13 +22,13 @@ export class LinearMatcher implements Matcher {
     return entry;
   }
 
-  match(type: string, readBody: () => unknown, { max, destinationIds } = EVERYTHING): MatchEntry[] {
-    const body = once(readBody);
+  match(type: string, body: Pick<MatchBody, 'parse'>, { max, destinationIds } = EVERYTHING): MatchEntry[] {
+    const parsed = once(() => body.parse());
     const wanted = [...this.#entries.values()].filter(
       ({ pattern, filter, destinationId }) =>
         destinationIds?.has(destinationId) !== false &&
         patternMatches(pattern, type) &&
-        (filter === null || filterAccepts(filter, body())),
+        (filter === null || filterAccepts(filter, parsed())),
     );
     return sortById(wanted.slice(0, max + 1));
   }

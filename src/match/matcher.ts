@@ -1,5 +1,5 @@
-// What finds the subscriptions that want an event. Two do: linear.ts is obviously right, indexed.ts is fast;
-// one test suite holds them against each other.
+// What finds the subscriptions that want an event. Three do: linear.ts is obviously right, indexed.ts is fast, and
+// apart.ts lets indexed.ts do on a thread what would hold up the event loop. One test suite holds them to each other.
 import type { DestinationId, SubscriptionId } from '../model/id.ts';
 import type { Filter } from './filter.ts';
 
@@ -13,6 +13,13 @@ export type MatchEntry = {
   readonly filter: Filter | null;
 };
 
+export type MatchBody = {
+  /** As posted: JSON, an object. */
+  readonly bytes: Uint8Array;
+  /** The value as parseBody reads it. */
+  parse(): unknown;
+};
+
 /** The subscriptions of one environment. */
 export interface Matcher {
   readonly size: number;
@@ -21,10 +28,16 @@ export interface Matcher {
   /** Removes a subscription and returns it; undefined: it is not here. */
   remove(id: SubscriptionId): MatchEntry | undefined;
   /**
-   * The subscriptions that an event goes to, by id ascending. `readBody` gives the body as parseBody reads it, and is
-   * called at most once, and only if some filter needs it.
+   * The subscriptions that an event goes to, by id ascending. The body is parsed at most once, and only if some filter
+   * needs it. An array holds for the moment of the call; what a promise brings, for the moment when `onLate` is called,
+   * just before. It may reject with ApiError `unavailable`.
    */
-  match(type: string, readBody: () => unknown, scope?: MatchScope): MatchEntry[];
+  match(
+    type: string,
+    body: MatchBody,
+    scope?: MatchScope,
+    onLate?: () => void,
+  ): readonly MatchEntry[] | Promise<readonly MatchEntry[]>;
 }
 
 export type MatchScope = {

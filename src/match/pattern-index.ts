@@ -5,12 +5,12 @@
 // up for every event. So 100,000 filters on {status, customer_id} soon lie under customer_id.
 import type { Bucket } from './bucket.ts';
 import { addToBucket, bucketSize, forEachIn, removeFromBucket } from './bucket.ts';
-import { searchPath } from './filter-evaluate.ts';
 import type { Equality } from './filter.ts';
 import { listEqualities } from './filter.ts';
 import type { Scalar } from './filter-json.ts';
 import { isScalar } from './filter-json.ts';
 import type { FilterPath } from './filter-path.ts';
+import type { Inspection } from './inspection.ts';
 import type { MatchEntry } from './matcher.ts';
 
 const NEW_PATH_COST = 8;
@@ -61,11 +61,11 @@ export class PatternIndex {
     if (this.#paths.size === 0) this.#paths = null;
   }
 
-  /** Visits, once each, all entries that may accept the body; `body` is called only if a filter needs it. */
-  forEachCandidate(body: () => unknown, visit: (entry: MatchEntry) => void): void {
+  /** Visits, once each, all entries that may accept the body; `inspect` is called only if a filter needs it. */
+  forEachCandidate(inspect: () => Inspection, visit: (entry: MatchEntry) => void): void {
     if (this.#others !== undefined) forEachIn(this.#others, visit);
     if (this.#paths === null) return;
-    for (const index of this.#paths.values()) forEachFound(index, body(), visit);
+    for (const index of this.#paths.values()) forEachFound(index, inspect(), visit);
   }
 
   #chooseHome(entry: MatchEntry): Equality | null {
@@ -93,29 +93,18 @@ export class PatternIndex {
   }
 }
 
-function forEachFound({ path, byValue }: PathIndex, body: unknown, visit: (entry: MatchEntry) => void): void {
+function forEachFound({ path, byValue }: PathIndex, inspection: Inspection, visit: (entry: MatchEntry) => void): void {
   if (path.singular) {
-    searchPath(path, body, (value) => {
-      const bucket = isScalar(value) ? byValue.get(value) : undefined;
-      if (bucket !== undefined) forEachIn(bucket, visit);
-      return true;
-    });
+    const value = inspection.valueAt(path);
+    const bucket = isScalar(value) ? byValue.get(value) : undefined;
+    if (bucket !== undefined) forEachIn(bucket, visit);
     return;
   }
-  // [*] may select a value many times, and values of one $in lead to one entry: visit each entry once.
+  // Values of one $in lead to one entry: visit each entry once.
   const found = new Set<MatchEntry>();
-  for (const value of selectScalars(path, body)) {
+  for (const value of inspection.select(path).scalars()) {
     const bucket = byValue.get(value);
     if (bucket !== undefined) forEachIn(bucket, (entry) => found.add(entry));
   }
   found.forEach((entry) => visit(entry));
-}
-
-function selectScalars(path: FilterPath, body: unknown): Set<Scalar> {
-  const values = new Set<Scalar>();
-  searchPath(path, body, (value) => {
-    if (isScalar(value)) values.add(value);
-    return false;
-  });
-  return values;
 }

@@ -8,6 +8,7 @@ export const BACKGROUND_STEPS = [
   'recount',
   'sweep',
   'refill',
+  'match',
   'attempt',
   'pause',
   'erase-bodies',

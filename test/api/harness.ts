@@ -75,6 +75,8 @@ const ALL_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'admin'];
 /** On the embedded store in memory, or on the one that is given, which ends with the Api. */
 export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Api> {
   const clock = new ManualClock();
+  // Requests come from outside: what one of them sets going in a turn goes on together, as in the service.
+  clock.afterTurn = (callback) => void setImmediate(callback);
   const store = overrides.store ?? openInMemory(clock);
   const dispatched: OpenDelivery[] = [];
   const logged: Api['logged'] = [];

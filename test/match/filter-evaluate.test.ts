@@ -1,4 +1,4 @@
-// What filters accept.
+// What filters accept, as it is written plainly and as it is done for many filters at once.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -7,11 +7,15 @@ import { jsonpath } from 'json-p3';
 import { parseBody } from '../../src/match/body.ts';
 import { filterAccepts } from '../../src/match/filter-evaluate.ts';
 import { isFilterFault, parseFilter } from '../../src/match/filter-parse.ts';
+import { Inspection } from '../../src/match/inspection.ts';
+import { unlimitedWork } from '../../src/match/work.ts';
 
 function accepts(filter: string, body: string): boolean {
   const parsed = parseFilter(filter);
   if (isFilterFault(parsed)) assert.fail(`${filter}: ${JSON.stringify(parsed)}`);
-  return filterAccepts(parsed, parseBody(body));
+  const accepted = filterAccepts(parsed, parseBody(body));
+  assert.equal(new Inspection(parseBody(body), unlimitedWork()).accepts(parsed), accepted);
+  return accepted;
 }
 
 /** By rule: condition on `$.a`, the bodies that it accepts, those that it does not. */

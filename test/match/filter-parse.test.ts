@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { listEqualities } from '../../src/match/filter.ts';
 import type { Filter } from '../../src/match/filter.ts';
-import { isFilterFault, parseFilter } from '../../src/match/filter-parse.ts';
+import { isFilterFault, parseFilter, parseStoredFilter } from '../../src/match/filter-parse.ts';
 
 function filterOf(text: string): Filter {
   const filter = parseFilter(text);
@@ -15,6 +15,7 @@ function filterOf(text: string): Filter {
 /** A filter nested so deep by $not. */
 const nested = (depth: number): string => (depth === 1 ? '{"$.a":1}' : `{"$not":${nested(depth - 1)}}`);
 const conditions = (count: number): string[] => Array.from({ length: count }, (_, n) => `"$.a${n}":${n}`);
+const wildcards = (count: number): string[] => Array.from({ length: count }, (_, n) => `"$.a${n}[*]":${n}`);
 const numbers = (count: number): string => JSON.stringify(Array.from({ length: count }, (_, n) => n));
 /** A filter of so many bytes. */
 const sized = (bytes: number): string => `{"$.a":"${'x'.repeat(bytes - '{"$.a":""}'.length)}"}`;
@@ -38,6 +39,8 @@ describe('a filter may be', () => {
     nested(5),
     `{${conditions(50).join(',')}}`,
     `{"$or":[{${conditions(25).join(',')}},{${conditions(25).join(',')}}]}`,
+    `{${[...wildcards(5), ...conditions(45)].join(',')}}`,
+    '{"$.a[*][*]":{"$gt":1,"$gte":1,"$lt":1,"$lte":1,"$ne":1,"$eq":1}}',
     `{"$.a":{"$in":${numbers(100)}}}`,
     '{"$.a":12345678901234567000}',
     '{"$.a":18446744073709551616}',
@@ -100,6 +103,12 @@ describe('a filter may not be', () => {
       `{"$not":{${conditions(26).join(',')}},"$or":[{${conditions(25).join(',')}}]}`,
       '/$or/0/$.a24',
       'a filter has at most 50 conditions',
+    ],
+    [`{${wildcards(6).join(',')}}`, '/$.a5[*]', 'a filter has [*] in at most 5 conditions'],
+    [
+      `{"$.b":1,"$or":[{${wildcards(5).join(',')}},{"$not":{"$.c":1,"$[*]":2}}]}`,
+      '/$or/1/$not/$[*]',
+      'a filter has [*] in at most 5 conditions',
     ],
 
     // paths
@@ -174,6 +183,13 @@ describe('a filter may not be', () => {
     const parsed = parseFilter(`{"$.${'x'.repeat(3_000)} ":1}`);
     assert.ok(isFilterFault(parsed) && parsed.message.length < 200);
   });
+});
+
+test('a filter of the store may be older than the limit on conditions with [*]', () => {
+  const filter = parseStoredFilter(`{${wildcards(50).join(',')}}`);
+  assert.ok(!isFilterFault(filter) && filter.operator === '$and');
+  assert.equal(filter.parts.length, 50);
+  assert.ok(isFilterFault(parseStoredFilter(`{${wildcards(51).join(',')}}`)), 'the other limits hold');
 });
 
 test('filters that must all hold are joined in one list, in the order given', () => {

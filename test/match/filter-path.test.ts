@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { jsonpath } from 'json-p3';
-import { searchPath } from '../../src/match/filter-evaluate.ts';
+import { selectValues } from '../../src/match/filter-evaluate.ts';
 import { EVERY, parsePath } from '../../src/match/filter-path.ts';
 import type { FilterPath, PathStep } from '../../src/match/filter-path.ts';
 import { WideNumber } from '../../src/match/wide-number.ts';
@@ -15,9 +15,7 @@ function pathOf(text: string): FilterPath {
 }
 
 function select(text: string, body: unknown): unknown[] {
-  const values: unknown[] = [];
-  searchPath(pathOf(text), body, (value) => values.push(value) < 0);
-  return values;
+  return selectValues(pathOf(text), body);
 }
 
 describe('a path', () => {

@@ -48,18 +48,20 @@ function subscription(id: SubscriptionId, destinationId: DestinationId, filter: 
 function heldFollower() {
   const loads: { after: number; end: (changes: Changes) => void; fail: (error: Error) => void }[] = [];
   const heard: string[] = [];
+  const matchers: LinearMatcher[] = [];
   const follower = createFollower({
     environments: [1, 2],
     load: ({ after }) => new Promise((end, fail) => loads.push({ after, end, fail })),
-    createMatcher: () => new LinearMatcher(),
+    createMatcher() {
+      const matcher = new LinearMatcher();
+      matchers.push(matcher);
+      return matcher;
+    },
     onDestinationChanged: ({ id, status }) => heard.push(`${id} ${status}`),
     onDestinationDeleted: (id) => heard.push(`${id} deleted`),
   });
-  const matched = (): string[] =>
-    follower
-      .configurationOf(1)
-      .matcher.match('order.paid', () => ({}))
-      .map(({ id }) => id);
+  const matched = (body: unknown = {}): string[] =>
+    matchers[0]!.match('order.paid', { parse: () => body }).map(({ id }) => id);
   return { follower, loads, heard, matched };
 }
 
@@ -104,11 +106,17 @@ describe('changes', () => {
     assert.deepEqual(heard, ['dst_a active', 'dst_b active', 'dst_a paused', 'dst_b deleted']);
     assert.equal(follower.destinationOf('dst_b'), undefined);
     assert.deepEqual(matched(), []);
-    const wanting = follower.configurationOf(1).matcher.match('order.paid', () => ({ total: 6 }));
-    assert.deepEqual(
-      wanting.map(({ id }) => id),
-      ['sub_4'],
-    );
+    assert.deepEqual(matched({ total: 6 }), ['sub_4']);
+  });
+
+  test('bring filters that are older than the limit on conditions with [*]', async () => {
+    const { follower, loads, matched } = heldFollower();
+    const done = follower.catchUp(1);
+    const conditions = Array.from({ length: 6 }, (_, n) => `"$.list[*].k${n}":${n}`).join(',');
+    const old = subscription('sub_1', 'dst_a', `{"$or":[{${conditions}},{"$.list[*]":7}]}`);
+    loads[0]!.end({ ...NOTHING, version: 1, currentVersion: 1, subscriptions: [old] });
+    await done;
+    assert.deepEqual(matched({ list: [7] }), ['sub_1']);
   });
 
   test('of an environment that there is not are a programming error', () => {
