@@ -21,7 +21,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'postrider-unit-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('deploy/postrider.service', { timeout: 120_000 }, () => {
+describe('deploy/postrider.service', () => {
   const unit = read('deploy/postrider.service');
   const entries = [...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name!, value!] as const);
   const valueOf = (name: string): string => {

@@ -152,7 +152,7 @@ test('npm knows every script that is named', () => {
 });
 
 for (const [page, { stands, blocks }] of Object.entries(PLANS)) {
-  describe(page, { timeout: 300_000 }, () => {
+  describe(page, () => {
     test('can be followed from the first line to the last', async (t) => {
       const isRun = blocks.some((plan) => !('notRun' in plan));
       const reader = isRun ? await Reader.arrive(t, await stands?.(t)) : null;

@@ -24,7 +24,7 @@ const ONCE = { retry_policy: { schedule_seconds: [] } };
 /** Long enough that the copy comes between. */
 const SOON = { retry_policy: { schedule_seconds: [8], jitter: 0 } };
 
-describe('postrider copy', { timeout: 240_000 }, () => {
+describe('postrider copy', () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {

@@ -8,11 +8,10 @@ import { Api } from './api.ts';
 import { hold, startReceiver } from './receiver.ts';
 import { Service, runCommand, startService } from './service.ts';
 
-const TIMEOUT = { timeout: 90_000 };
 const RETRY_MS = 3_000;
 const RETRIED = { retry_policy: { schedule_seconds: Array.from({ length: 30 }, () => RETRY_MS / 1_000), jitter: 0 } };
 
-test('moved away: 503, not ready, nothing sent; put back: all goes on, and nothing twice', TIMEOUT, async (t) => {
+test('moved away: 503, not ready, nothing sent; put back: all goes on, and nothing twice', async (t) => {
   const service = await startService(t);
   const api = new Api(service);
   const failing = await startReceiver(t, (request) => request.answer(500));
@@ -68,7 +67,7 @@ test('moved away: 503, not ready, nothing sent; put back: all goes on, and nothi
   assert.deepEqual(await service.stop(), { code: 0, signal: null });
 });
 
-test('removed, and a new service beside the old one: the old one steps aside', TIMEOUT, async (t) => {
+test('removed, and a new service beside the old one: the old one steps aside', async (t) => {
   const old = await startService(t);
   const api = new Api(old);
   const receiver = await startReceiver(t, (request) => request.answer(500));
@@ -93,7 +92,7 @@ test('removed, and a new service beside the old one: the old one steps aside', T
   await otherApi.expect(200, 'GET', `/v1/events/${id}`);
 });
 
-test('its log removed, and then kill -9: all that was promised is there at the next start', TIMEOUT, async (t) => {
+test('its log removed, and then kill -9: all that was promised is there at the next start', async (t) => {
   const service = await startService(t);
   const api = new Api(service);
   const promised = await Promise.all(Array.from({ length: 50 }, (_, n) => api.publish('files.promised', { n })));
@@ -106,7 +105,7 @@ test('its log removed, and then kill -9: all that was promised is there at the n
   assert.equal((await fetch(`${service.url}/readyz`)).status, 200);
 });
 
-test('open to other users: it says so in the log', TIMEOUT, async (t) => {
+test('open to other users: it says so in the log', async (t) => {
   const service = await startService(t);
   await service.stop();
   await chmod(service.dataDir, 0o777);
@@ -118,7 +117,7 @@ test('open to other users: it says so in the log', TIMEOUT, async (t) => {
   assert.match(String(warnings[1]!['msg']), /master\.key has mode 0640.*chmod 600/);
 });
 
-test('with an empty database in it: a start is refused, and so is every command', TIMEOUT, async (t) => {
+test('with an empty database in it: a start is refused, and so is every command', async (t) => {
   const service = await startService(t);
   await service.stop();
   const path = join(service.dataDir, 'postrider.db');

@@ -10,11 +10,10 @@ import { Service, startService } from './service.ts';
 import { mountDisk } from './small-disk.ts';
 
 const MB = 1_024 * 1_024;
-const TIMEOUT = { timeout: 90_000 };
 /** More than any disk has. */
 const ENDLESS = '999999999GB';
 
-test('below the reserve, accepts are refused with 503', TIMEOUT, async (t) => {
+test('below the reserve, accepts are refused with 503', async (t) => {
   const roomy = await startService(t);
   const receiver = await startReceiver(t);
   await new Api(roomy).subscribed(receiver.url, 'disk.full');
@@ -32,7 +31,7 @@ test('below the reserve, accepts are refused with 503', TIMEOUT, async (t) => {
   assert.equal(receiver.requests.length, 0);
 });
 
-test('a disk that fills up, and has room again', TIMEOUT, async (t) => {
+test('a disk that fills up, and has room again', async (t) => {
   const disk = mountDisk(t, 64);
   if (typeof disk === 'string') return t.skip(disk);
   const service = new Service({ DISK_RESERVE: '8MB' });

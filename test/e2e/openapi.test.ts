@@ -10,7 +10,7 @@ import { Service } from './service.ts';
 
 const TOKEN = 'metrics-token-of-this-test';
 
-describe('without a key', { timeout: 60_000 }, () => {
+describe('without a key', () => {
   const service = new Service({ METRICS_TOKEN: TOKEN });
   const api = new Api(service);
   before(() => service.start());

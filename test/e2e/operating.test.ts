@@ -21,13 +21,11 @@ import type { Scope } from './service.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/postrider', import.meta.url));
 const IN_AN_HOUR = { retry_policy: { schedule_seconds: [3_600], jitter: 0 } };
-/** Nothing here takes long: whatever does hangs. */
-const TIMEOUT = { timeout: 90_000 };
 const EXIT_MS_MAX = 30_000;
 /** A second, and what a busy machine may add. */
 const REVOKED_WITHIN_MS = 1_500;
 
-describe('SIGTERM', TIMEOUT, () => {
+describe('SIGTERM', () => {
   test('lets what is on the wire finish, records it and ends with 0', async (t) => {
     const service = await startService(t);
     const api = new Api(service);
@@ -131,7 +129,7 @@ describe('SIGTERM', TIMEOUT, () => {
   });
 });
 
-describe('a start that cannot work ends with 1 and says why', TIMEOUT, () => {
+describe('a start that cannot work ends with 1 and says why', () => {
   test('a data directory that another server has', async (t) => {
     const service = await startService(t);
     const { code, stderr } = await runCommand(['serve'], service.environment());
@@ -215,7 +213,7 @@ describe('a start that cannot work ends with 1 and says why', TIMEOUT, () => {
   });
 });
 
-test('a mistake on the command line or in the settings ends with 2 and a suggestion', TIMEOUT, async (t) => {
+test('a mistake on the command line or in the settings ends with 2 and a suggestion', async (t) => {
   const dataDir = join(await temporaryDirectory(t), 'data');
   const mistakes: [argv: string[], settings: Record<string, string>, message: RegExp][] = [
     [['srve'], {}, /did you mean postrider serve\?/i],
@@ -241,7 +239,7 @@ test('a mistake on the command line or in the settings ends with 2 and a suggest
   }
 });
 
-describe('beside a running service', TIMEOUT, () => {
+describe('beside a running service', () => {
   const service = new Service({ LOG_LEVEL: 'trace' });
   const api = new Api(service);
   before(() => service.start());

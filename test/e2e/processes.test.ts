@@ -16,7 +16,7 @@ const COUNT = 3;
 /** What the parent logs of each. */
 const SERVES = 'a process serves';
 
-describe('serve --processes', { timeout: 240_000 }, () => {
+describe('serve --processes', () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {

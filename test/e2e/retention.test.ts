@@ -9,7 +9,7 @@ import { startService } from './service.ts';
 const IN_AN_HOUR = { retry_policy: { schedule_seconds: [3_600], jitter: 0 } };
 const SETTINGS = { BODY_RETENTION: '2s', ROW_RETENTION: '7s' };
 
-test('bodies are erased, what is unfinished expires, and then the rows go', { timeout: 60_000 }, async (t) => {
+test('bodies are erased, what is unfinished expires, and then the rows go', async (t) => {
   const service = await startService(t, SETTINGS);
   const api = new Api(service);
   const good = await startReceiver(t);

@@ -26,7 +26,7 @@ const hastyClock: Clock = {
 
 const ALL = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-describe('the cluster on PostgreSQL', { timeout: 120_000 }, () => {
+describe('the cluster on PostgreSQL', () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {

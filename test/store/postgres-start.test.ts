@@ -82,7 +82,7 @@ async function whenSomebodyWaits(url: string): Promise<void> {
   }
 }
 
-describe('the first keys', { timeout: 120_000 }, () => {
+describe('the first keys', () => {
   it('are made by one of those who start together', async (t) => {
     const url = await databases.make(t);
     const { beforeStatement, reached, letGo } = stopBefore('api_keys_insert');
@@ -114,7 +114,7 @@ describe('the first keys', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a database that is away from the second connection on', { timeout: 120_000 }, () => {
+describe('a database that is away from the second connection on', () => {
   for (const command of [['serve'], ['keys', 'list']]) {
     it(`ends ${command.join(' ')} with the cause, in bounded time`, async (t) => {
       const proxy = await startProxy(await databases.make(t));
@@ -140,7 +140,7 @@ describe('a service on PostgreSQL', () => {
   });
 });
 
-describe('a copy into a database that a node serves', { timeout: 120_000 }, () => {
+describe('a copy into a database that a node serves', () => {
   it('is refused, with the name of the node, though the database is empty', async (t) => {
     const url = await databases.make(t);
     const { cluster, node } = await open(t, url);

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { NewEvent, Store } from '../../src/store/store.ts';
-import { storeOptions } from '../store/postgres/databases.ts';
-import { startPostgres } from '../store/postgres/server.ts';
-import type { PostgresServer } from '../store/postgres/server.ts';
-import { addDestination, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { storeOptions } from './postgres/databases.ts';
+import { startPostgres } from './postgres/server.ts';
+import type { PostgresServer } from './postgres/server.ts';
+import { addDestination, startApi } from '../api/harness.ts';
+import type { Api, Json } from '../api/harness.ts';
 
 type Result = { status: number; event?: Json; error?: { code: string; message: string; param: string } };
 
