@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKey, Scope } from '../model/api-key.ts';
 import { ApiError } from '../model/error.ts';
 import type { Authenticator } from './auth.ts';
+import { checkHttp } from './http-rules.ts';
 import type { ApiApp } from './route-config.ts';
 
 /** All that any route takes. */
@@ -16,7 +17,7 @@ export function checkAccess(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  checkHost(request);
+  checkHttp(request, reply);
   const { scope } = request.routeOptions.config;
   const needsKey = request.is404 ? isVersioned(request.url) : scope !== null;
   const key = needsKey ? authenticator.authenticate(request.headers.authorization) : null;
@@ -24,13 +25,6 @@ export function checkAccess(
   if (key === null) return;
   request.caller = key;
   checkScope(key, scope!);
-}
-
-/** Node would answer this itself, without a body. */
-function checkHost({ raw, headers }: FastifyRequest): void {
-  if (headers.host === undefined && raw.httpVersionMajor === 1 && raw.httpVersionMinor === 1) {
-    throw new ApiError('invalid_request', 'the Host header is missing');
-  }
 }
 
 /** Whether a path that leads nowhere lies under /v1. As with paths that lead somewhere, it may be percent-encoded. */

@@ -1,53 +1,50 @@
 // What goes wrong below the level of a request: malformed HTTP, headers too long, a sender too slow. The answer is
 // the same JSON as for any other error, and it must not be taken for the answer to an earlier, pipelined request.
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../model/error.ts';
 import type { Ids } from '../runtime/ids.ts';
 import { METHODS } from './access.ts';
-import { JSON_TYPE, renderError, sendErrorAtOnce } from './error-response.ts';
+import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
+import { JSON_TYPE, renderError, writeError } from './error-response.ts';
 
 export interface ConnectionErrors {
-  /** To be told of every request, so that the latest on its connection is known. */
-  track: (reply: FastifyReply) => void;
-  /** The server is closing: a request on this connection that is being answered is its last. False: there is none. */
-  beginClosing: (socket: Socket) => boolean;
   /** The server's `clientError` handler. */
   handle: (error: Error & { code?: string }, socket: Socket) => void;
-  /** For the server's `connect` event: nobody tunnels through here, and Node would just close the connection. */
-  refuseTunnel: (socket: Socket) => void;
+  /** For the server's `connect` event: nobody tunnels through here. Node has let go of the socket by then. */
+  refuseTunnel: (request: IncomingMessage, tunnel: Duplex) => void;
 }
 
 type Refusal = { status: number; reason: string; error: ApiError; allow?: string };
 
-export function createConnectionErrors(ids: Ids): ConnectionErrors {
-  const latest = new WeakMap<Socket, FastifyReply>();
+export function createConnectionErrors(ids: Ids, connections: Connections): ConnectionErrors {
+  const refuse = (connection: Connection, refusal: Refusal): void => {
+    // Decided already: what Node finds out about the rest, or that time is up, changes nothing.
+    if (connection.isShut) return;
+    const { reply } = connection;
+    const write = (): void => writeRefusal(connection, refusal, ids.next('req'));
+    if (reply === null || reply.raw.writableFinished) return write();
+    if (!reply.request.raw.complete) return refuseUnfinished(connection, reply, refusal);
+    // The fault is in what follows a request that is still being answered: its answer goes first.
+    connection.shut();
+    reply.raw.once('finish', write);
+  };
 
   return {
-    track(reply) {
-      latest.set(reply.request.raw.socket, reply);
-    },
-    beginClosing(socket) {
-      const reply = latest.get(socket);
-      if (reply === undefined || reply.raw.writableFinished) return false;
-      if (!reply.raw.headersSent) reply.header('connection', 'close');
-      return true;
-    },
     handle(error, socket) {
-      if (error.code === 'ECONNRESET' || !socket.writable) {
-        socket.destroy();
-        return;
-      }
-      const refusal = refusalOf(error);
-      const reply = latest.get(socket);
-      if (reply === undefined || reply.raw.writableFinished) writeRefusal(socket, refusal, ids.next('req'));
-      else if (!reply.request.raw.complete) refuseUnfinished(reply, refusal, socket);
-      // The fault is in what follows a request that is still being answered: its answer goes first.
-      else reply.raw.once('finish', () => writeRefusal(socket, refusal, ids.next('req')));
+      const connection = connections.of(socket);
+      if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+      else refuse(connection, refusalOf(error));
     },
-    refuseTunnel(socket) {
-      socket.on('error', () => socket.destroy());
-      writeRefusal(socket, TUNNEL, ids.next('req'));
+    refuseTunnel({ socket }, tunnel) {
+      // Node no longer listens for errors of the socket, nor of what it wraps one in whose request has a body.
+      for (const stream of [socket, tunnel]) stream.on('error', () => socket.destroy());
+      const connection = connections.of(socket);
+      if (connection === undefined) socket.destroy();
+      else refuse(connection, TUNNEL);
     },
   };
 }
@@ -74,17 +71,21 @@ function refusalOf({ code }: { code?: string }): Refusal {
 }
 
 /** The request at fault is known, and its body is what is malformed or late. */
-function refuseUnfinished(reply: FastifyReply, { status, error }: Refusal, socket: Socket): void {
-  if (reply.sent || reply.raw.headersSent) {
+function refuseUnfinished(connection: Connection, reply: FastifyReply, { status, error }: Refusal): void {
+  const end = (): void => connection.end();
+  connection.shut();
+  if (!reply.sent && !reply.raw.headersSent) writeError(error, reply.request, reply.code(status), end);
+  // It was refused before, in whole, and the end of its body is what that refusal waits for.
+  else if (reply.statusCode >= 400 && !reply.raw.writableEnded) reply.raw.write('', end);
+  else reply.raw.once('finish', end);
+}
+
+function writeRefusal(connection: Connection, { status, reason, error, allow }: Refusal, requestId: string): void {
+  const { socket } = connection;
+  if (!socket.writable) {
     socket.destroy();
     return;
   }
-  reply.header('connection', 'close');
-  sendErrorAtOnce(error, reply.request, reply, status);
-}
-
-function writeRefusal(socket: Socket, { status, reason, error, allow }: Refusal, requestId: string): void {
-  if (!socket.writable) return;
   const payload = renderError(error, requestId);
   const head = [
     `HTTP/1.1 ${status} ${reason}`,
@@ -94,5 +95,6 @@ function writeRefusal(socket: Socket, { status, reason, error, allow }: Refusal,
     ...(allow === undefined ? [] : [`allow: ${allow}`]),
     'connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${payload}`);
+  socket.write(`${head.join('\r\n')}\r\n\r\n${payload}`);
+  connection.end();
 }

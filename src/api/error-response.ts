@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../model/error.ts';
 import { StoreError } from '../store/store.ts';
-import { hasMuchToDiscard, lingerWith } from './linger.ts';
+import { discardRest, hasMuchToDiscard } from './linger.ts';
 import type { Logger } from './services.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -72,24 +72,34 @@ function toRefusal(error: unknown): ApiError | null {
 
 /** Answers with an error, and goes on reading what is left of a long request so that the answer is seen. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): void {
-  if (!hasMuchToDiscard(request.raw)) {
-    sendErrorAtOnce(error, request, reply);
+  reply.code(error.status);
+  if (hasMuchToDiscard(request.raw)) {
+    writeError(error, request, reply);
+    discardRest(request.raw, () => reply.raw.end());
     return;
   }
   const payload = prepareError(error, request, reply);
-  reply.header('connection', 'close').header('content-length', Buffer.byteLength(payload));
-  const { raw } = reply.hijack();
-  raw.writeHead(error.status, reply.getHeaders() as OutgoingHttpHeaders);
-  lingerWith(payload, request.raw, raw);
+  reply.send(payload);
 }
 
-/** `status` overrides the code's own, for what HTTP has a status of its own for. */
-export function sendErrorAtOnce(error: ApiError, request: FastifyRequest, reply: FastifyReply, status?: number): void {
+/**
+ * Writes an error with the reply's status as the last answer of its connection, whole but without ending the response.
+ * `onWritten` is called when it is on its way.
+ */
+export function writeError(
+  error: ApiError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  onWritten?: () => void,
+): void {
   const payload = prepareError(error, request, reply);
-  reply.code(status ?? error.status).send(payload);
+  reply.header('connection', 'close').header('content-length', Buffer.byteLength(payload));
+  const { raw } = reply.hijack();
+  raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
+  raw.write(payload, onWritten);
 }
 
 function prepareError(error: ApiError, request: FastifyRequest, reply: FastifyReply): string {
-  reply.code(error.status).headers(errorHeaders(error)).header('content-type', JSON_TYPE);
+  reply.headers(errorHeaders(error)).header('content-type', JSON_TYPE);
   return renderError(error, request.id);
 }

@@ -1,9 +1,8 @@
 // The server below Fastify: its limits, and what happens to that which is no request.
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
-import type { Socket } from 'node:net';
 import type { ConnectionErrors } from './connection-errors.ts';
-import type { Drain } from './drain.ts';
+import type { Connections } from './connections.ts';
 
 /** Of the request line and all headers together. */
 export const HEADER_BYTES_MAX = 16_384;
@@ -15,8 +14,12 @@ const TIMEOUT_CHECK_MS = 1_000;
 
 export function createHttpServer(
   handler: RequestListener,
-  { connectionErrors, drain }: { connectionErrors: ConnectionErrors; drain: Drain },
+  { connectionErrors, connections }: { connectionErrors: ConnectionErrors; connections: Connections },
 ): Server {
+  const handle: RequestListener = (request, response) => {
+    connections.of(request.socket)?.begin(request, response);
+    handler(request, response);
+  };
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -24,15 +27,17 @@ export function createHttpServer(
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      // Node's own answer to a request without a Host has no body; access.ts refuses it.
+      // Node's own answer to a request without a Host has no body; http-rules.ts refuses it.
       requireHostHeader: false,
     },
-    handler,
+    handle,
   );
-  drain.watch(server);
+  connections.watch(server);
   server.on('clientError', connectionErrors.handle);
-  server.on('connect', (_request, socket) => connectionErrors.refuseTunnel(socket as Socket));
+  server.on('connect', connectionErrors.refuseTunnel);
+  // Node would answer 100 before anybody has looked at the request; request-body.ts does it.
+  server.on('checkContinue', handle);
   // An expectation that we do not know may be ignored (RFC 9110, section 10.1.1); Node would answer 417 by itself.
-  server.on('checkExpectation', handler);
+  server.on('checkExpectation', handle);
   return server;
 }

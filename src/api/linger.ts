@@ -1,6 +1,6 @@
 // Refusing a request that is still being sent. Closing the connection at once would reset it, and many clients
 // then never read the answer: so the answer goes out first, and what still comes in is read and thrown away.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
 /** A rest of at most this much is left to Node, which discards it and keeps the connection. */
 const SMALL_REST_BYTES = 65_536;
@@ -14,18 +14,17 @@ export function hasMuchToDiscard(request: IncomingMessage): boolean {
   return encoding !== undefined || Number(length ?? 0) > SMALL_REST_BYTES;
 }
 
-/** Sends the whole answer now, and ends the response (and with it the connection) when the request has ended. */
-export function lingerWith(payload: string, request: IncomingMessage, response: ServerResponse): void {
+/** Calls back when the request has ended, or is longer than is worth waiting for. */
+export function discardRest(request: IncomingMessage, done: () => void): void {
   let discarded = 0;
   const end = (): void => {
     request.off('data', discard);
-    response.end();
+    done();
   };
   const discard = (chunk: Uint8Array): void => {
     discarded += chunk.length;
     if (discarded > DISCARDED_BYTES_MAX) end();
   };
-  response.write(payload);
   if (request.destroyed) return end();
   request.on('data', discard).once('end', end).once('close', end).on('error', end).resume();
 }

@@ -8,13 +8,14 @@ import { ApiError } from '../model/error.ts';
 import { checkAccess, METHODS, repairUrl } from './access.ts';
 import { UnknownKeyError } from './auth.ts';
 import { createConnectionErrors } from './connection-errors.ts';
+import { Connections } from './connections.ts';
 import { createCursors } from './cursor.ts';
-import { createDrain } from './drain.ts';
 import { sendError, toApiError } from './error-response.ts';
 import { createHttpServer, HEADER_BYTES_MAX } from './http-server.ts';
+import { holdAnswer } from './long-answer.ts';
 import { addOpenapi } from './openapi/document.ts';
 import { documentedPath } from './openapi/operation.ts';
-import { createBodyReader } from './request-body.ts';
+import { discardBody, overBudget, readBody } from './request-body.ts';
 import { clip, parseRequestJson, pointTo } from './request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
 import type { ApiApp } from './route-config.ts';
@@ -34,20 +35,21 @@ import { explainFaults, readQueryNumbers } from './validation.ts';
 
 /** The server, ready to listen (`listen`), to be tried without a socket (`inject`) and to be drained (`close`). */
 export async function createServer(services: ApiServices): Promise<ApiApp> {
-  const app = createFastify(services);
+  const { clock, limits } = services;
+  const connections = new Connections({ clock, bytesBudget: limits.requestBytesBudget });
+  const app = createFastify(services, connections);
   app.decorateRequest('caller');
   addOpenapi(app, services.version);
-  addHooks(app, services);
+  addHooks(app, services, connections);
   addRoutes(app, services);
   await app.ready();
   return app;
 }
 
-function createFastify({ ids, clock }: ApiServices): ApiApp {
-  const connectionErrors = createConnectionErrors(ids);
-  const drain = createDrain({ clock, beginClosing: connectionErrors.beginClosing });
+function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
+  const connectionErrors = createConnectionErrors(ids, connections);
   const app = Fastify({
-    serverFactory: (handler) => createHttpServer(handler, { connectionErrors, drain }),
+    serverFactory: (handler) => createHttpServer(handler, { connectionErrors, connections }),
     clientErrorHandler: () => {},
     // While draining, requests on connections that are open are still answered, with `connection: close`.
     return503OnClosing: false,
@@ -65,21 +67,25 @@ function createFastify({ ids, clock }: ApiServices): ApiApp {
     },
     schemaErrorFormatter: explainFaults,
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.addHook('preClose', async () => drain.begin());
+  app.addHook('preClose', async () => connections.drain());
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    connectionErrors.track(reply);
+    const connection = connections.of(request.raw.socket);
+    if (connection !== undefined) connection.reply = reply;
     done();
   });
   return app;
 }
 
 /** In the order in which a request meets them. */
-function addHooks(app: ApiApp, services: ApiServices): void {
+function addHooks(app: ApiApp, services: ApiServices, connections: Connections): void {
   const { authenticator, log } = services;
-  const readBody = createBodyHook(services);
   app.addHook('onRequest', (request, reply, done) => {
-    const check = () => checkAccess(app, authenticator, request, reply);
+    const check = () => {
+      checkAccess(app, authenticator, request, reply);
+      // Not for those without a key: who looks whether the service is alive must be told so.
+      if (connections.heldBytes.isOver && request.routeOptions.config.scope !== null) throw overBudget();
+    };
     try {
       check();
       done();
@@ -89,7 +95,9 @@ function addHooks(app: ApiApp, services: ApiServices): void {
       refreshed.then(check).then(() => done(), done);
     }
   });
-  app.addHook('preParsing', (request, _reply, payload, done) => readBody(request, (error) => done(error, payload)));
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    receiveJson(request, reply, connections, (error) => done(error, payload));
+  });
   // The body has been read by then; Fastify has a parser run all the same.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body));
@@ -101,6 +109,7 @@ function addHooks(app: ApiApp, services: ApiServices): void {
     if (schema?.body === undefined) refuseParts(request.body, 'fields');
     done();
   });
+  app.addHook('onSend', (_request, reply, payload, done) => done(null, holdAnswer(reply, payload, connections)));
   app.setErrorHandler((error, request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     sendError(toApiError(error, { requestId: request.id, route, log }), request, reply);
@@ -115,21 +124,27 @@ function addHooks(app: ApiApp, services: ApiServices): void {
 }
 
 /** Reads and parses the body where a method may have one; `request.body` is an object then, `{}` if there is none. */
-function createBodyHook({ limits }: ApiServices) {
-  const reader = createBodyReader({ bytesBudget: limits.requestBytesBudget });
-  return (request: FastifyRequest, done: (error?: ApiError) => void): void => {
-    if (request.method === 'GET' || request.method === 'HEAD') return done();
-    const { bodyBytesMax = REQUEST_BYTES_MAX, bodyShape = {} } = request.routeOptions.config;
-    reader.read(request.raw, bodyBytesMax, (error, bytes) => {
-      if (error !== null) return done(error);
-      try {
-        request.body = bytes.length === 0 ? {} : parseRequestJson(bytes, bodyShape);
-      } catch (fault) {
-        return done(fault as ApiError);
-      }
-      done();
-    });
-  };
+function receiveJson(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  connections: Connections,
+  done: (error?: ApiError) => void,
+): void {
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    discardBody(request.raw);
+    return done();
+  }
+  const { bodyBytesMax = REQUEST_BYTES_MAX, bodyShape = {} } = request.routeOptions.config;
+  const exchange = { request: request.raw, response: reply.raw, bytesMax: bodyBytesMax };
+  readBody(exchange, connections, (error, bytes) => {
+    if (error !== null) return done(error);
+    try {
+      request.body = bytes.length === 0 ? {} : parseRequestJson(bytes, bodyShape);
+    } catch (fault) {
+      return done(fault as ApiError);
+    }
+    done();
+  });
 }
 
 /** Where nothing is taken, everything is unknown. Monitors may add to the query of the routes without a key. */

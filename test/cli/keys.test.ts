@@ -21,16 +21,16 @@ type Key = { id: string; secret: string; expires_at: string | null };
 describe('where there is no store', () => {
   const empty = join(folder, 'empty');
   const missing = join(folder, 'missing');
-  const unfinished = join(folder, 'unfinished');
+  const lost = join(folder, 'lost');
   before(async () => {
     await mkdir(empty);
-    await mkdir(unfinished);
-    await writeFile(join(unfinished, 'postrider.db'), '');
+    await mkdir(lost);
+    await writeFile(join(lost, 'postrider.db'), '');
   });
 
   test('every command says so and what to name, and makes nothing', async () => {
     const commands = ['keys create --mode test', 'keys list', 'keys revoke key_x', 'migrate', 'backup copy.db'];
-    for (const dataDir of [missing, empty, unfinished]) {
+    for (const dataDir of [missing, empty]) {
       for (const line of commands) {
         const { code, stdout, stderr } = await runCommand(line.split(' '), environmentOf({ DATA_DIR: dataDir }));
         assert.deepEqual({ code, stdout }, { code: 1, stdout: '' }, line);
@@ -39,9 +39,14 @@ describe('where there is no store', () => {
         assert.equal(stderr.includes('--init'), line.startsWith('keys create'), 'the way to make one');
       }
     }
-    assert.deepEqual(await readdir(folder), ['empty', 'unfinished']);
+    for (const line of commands) {
+      const { code, stderr } = await runCommand(line.split(' '), environmentOf({ DATA_DIR: lost }));
+      assert.equal(code, 1, line);
+      assert.match(stderr, /^postrider: .*postrider\.db is empty: the database that was there is lost/);
+    }
+    assert.deepEqual(await readdir(folder), ['empty', 'lost']);
     assert.deepEqual(await readdir(empty), []);
-    assert.deepEqual(await readdir(unfinished), ['postrider.db']);
+    assert.deepEqual(await readdir(lost), ['postrider.db']);
   });
 
   test('create makes one when told to, says so, and the service that starts on it knows the key', async (t) => {

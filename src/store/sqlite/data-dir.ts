@@ -1,6 +1,6 @@
 // The directory that everything is kept in. What is made in it is its owner's alone, as the directory is, should that
 // have been made by somebody else: event bodies are in there as they came.
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { StoreError } from '../store.ts';
 import { errnoOf } from './errors.ts';
@@ -18,13 +18,22 @@ export const SERVED_FILES = [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, LOC
 
 /**
  * To be asked before anything is made there, by whatever is to work on a store that is in use: a slip in the path must
- * not make a store that no service knows. An empty database file is no store either: something else made it.
+ * not make a store that no service knows.
  */
 export function assertStoreIsThere(dataDir: string): void {
-  const found = statSync(databasePath(dataDir), { throwIfNoEntry: false });
-  if (found === undefined || found.size === 0) {
-    throw new StoreError('missing', `there is no store in ${resolve(dataDir)}`);
-  }
+  const path = databasePath(dataDir);
+  if (!existsSync(path)) throw new StoreError('missing', `there is no store in ${resolve(dataDir)}`);
+  assertNotEmpty(path);
+}
+
+/** To be asked before SQLite opens the file: it would take the log beside an empty one for an old log, and remove it. */
+export function assertNotEmpty(path: string): void {
+  if (statSync(path).size > 0) return;
+  throw new StoreError(
+    'corrupt',
+    `${path} is empty: the database that was there is lost. Restore a backup; or, to begin anew with nothing, ` +
+      `remove ${path}`,
+  );
 }
 
 /** Makes the directory, and what is missing above it. Throws `unwritable` unless files can be made in it. */

@@ -1,11 +1,11 @@
 // What happens to a database before anything uses it: one that is there is looked at first, and refused unchanged if it
 // is empty, damaged, newer than this program, or sealed under another master key. One that is not there gets its name
 // when it is whole: so an empty file is never a first start that was cut off, but always a database that was lost.
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Sealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
-import { assertWritable, noRoom, unwritable } from './data-dir.ts';
+import { assertNotEmpty, assertWritable, noRoom, unwritable } from './data-dir.ts';
 import { openDatabase, prepare, readNumber } from './database.ts';
 import type { Database } from './database.ts';
 import { isDiskFull } from './disk-reserve.ts';
@@ -70,16 +70,6 @@ function prepareExisting(db: Database, path: string, sealer: Sealer): void {
   assertMasterKey(db, sealer);
   keepLog(db);
   migrate(db);
-}
-
-/** Before SQLite opens it, which would take the log beside an empty file for an old one, and remove it. */
-function assertNotEmpty(path: string): void {
-  if (statSync(path).size > 0) return;
-  throw new StoreError(
-    'corrupt',
-    `${path} is empty: the database that was there is lost. Restore a backup; or, to begin anew with nothing, ` +
-      `remove ${path}`,
-  );
 }
 
 const FILES_BESIDE = ['-journal', '-wal', '-shm'];

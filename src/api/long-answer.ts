@@ -1,0 +1,39 @@
+// Counts what an answer takes until its caller has taken it. A long one goes out in slices, each when the connection has
+// taken the one before: written as a whole it would be copied as a whole, and who reads slowly would look like who
+// does not read.
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import type { Connections } from './connections.ts';
+
+const SLICE_BYTES = 65_536;
+/** What Node keeps of an answer that is a stream. */
+const STREAM_BYTES = 2 * SLICE_BYTES;
+
+/** The `onSend` step: what to send instead. */
+export function holdAnswer(reply: FastifyReply, payload: unknown, connections: Connections): unknown {
+  const { raw, request } = reply;
+  const connection = connections.of(request.raw.socket);
+  if (connection === undefined || request.method === 'HEAD' || payload == null) return payload;
+  if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
+    connection.holdAnswer(raw, STREAM_BYTES);
+    return payload;
+  }
+  const isLong = payload.length > SLICE_BYTES;
+  const answer = isLong && typeof payload === 'string' ? Buffer.from(payload) : payload;
+  connection.holdAnswer(raw, answer.length);
+  if (!isLong) return answer;
+  reply.header('content-length', answer.length);
+  return sliceAnswer(answer as Buffer);
+}
+
+function sliceAnswer(answer: Buffer): Readable {
+  let sent = 0;
+  return new Readable({
+    highWaterMark: SLICE_BYTES,
+    read() {
+      const slice = answer.subarray(sent, sent + SLICE_BYTES);
+      sent += slice.length;
+      this.push(slice.length === 0 ? null : slice);
+    },
+  });
+}

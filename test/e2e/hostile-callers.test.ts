@@ -1,0 +1,153 @@
+// What callers can make the service hold: descriptors that must come back, and memory that must stay bounded. A real
+// process is looked at from outside, through /proc.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Api } from './api.ts';
+import { startService } from './service.ts';
+import type { Scope, Service } from './service.ts';
+
+const ON_LINUX = { skip: process.platform !== 'linux' && 'there is no /proc', timeout: 300_000 };
+const CONNECTIONS = 600;
+const MEGABYTE = 1024 * 1024;
+const RSS_BYTES_MAX = 500 * MEGABYTE;
+/** The longest rule is 30 s; the rest is for a machine that is busy. */
+const RETURN_MS_MAX = 120_000;
+
+const JUNK = 'x'.repeat(100_000);
+
+/** What each of them sends. `ends`: it closes its side then; the others stay, and none reads. */
+const CALLERS: { name: string; sends: (service: Service, eventId: string) => string; ends?: boolean }[] = [
+  { name: 'a CONNECT with much behind it', sends: () => `CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n${JUNK}`, ends: true },
+  { name: 'a CONNECT that stays', sends: () => 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n' },
+  {
+    name: 'a CONNECT whose body never comes',
+    sends: () => 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx',
+  },
+  {
+    name: 'a CONNECT behind answers that nobody reads',
+    sends: (service, id) => read(service, id).repeat(3) + 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n',
+  },
+  {
+    name: 'an Upgrade that stays',
+    sends: () => 'GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+  },
+  { name: 'headers that are too long', sends: () => `GET /healthz HTTP/1.1\r\nhost: a\r\nx: ${JUNK}\r\n\r\n` },
+  { name: 'what is no HTTP', sends: () => `hello\r\n\r\n${JUNK}` },
+  { name: 'no HTTP behind requests', sends: () => `GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(20) + JUNK },
+  { name: 'headers that never end', sends: () => 'GET /healthz HTTP/1.1\r\nhost: a\r\n' },
+  { name: 'silence', sends: () => '' },
+];
+
+for (const { name, sends, ends = false } of CALLERS) {
+  test(`${name}: ${CONNECTIONS} connections leave no descriptor behind`, ON_LINUX, async (t) => {
+    const service = await startService(t);
+    const eventId = await publishLarge(service);
+    const before = await countDescriptors(service);
+    const bytes = sends(service, eventId);
+    await Promise.all(Array.from({ length: CONNECTIONS }, () => call(t, service, bytes, ends)));
+    const startedAt = performance.now();
+    await until(async () => (await countDescriptors(service)) <= before, `the ${before} descriptors of before`);
+    t.diagnostic(`as before after ${Math.round((performance.now() - startedAt) / 1000)} s`);
+    assert.equal((await new Api(service).send('GET', '/v1/events')).status, 200);
+  });
+}
+
+test('answers that nobody reads cost little memory, and their connections', ON_LINUX, async (t) => {
+  const service = await startService(t);
+  const eventId = await publishLarge(service);
+  const before = await countDescriptors(service);
+  const requests = read(service, eventId).repeat(480);
+  await Promise.all(Array.from({ length: 10 }, () => call(t, service, requests, false)));
+  await new Api(service).publish('hostile.other');
+  await until(async () => (await countDescriptors(service)) <= before, 'the end of those connections');
+  await assertSmall(t, service);
+});
+
+test('more unread answers than there is memory for cost nobody else an answer', ON_LINUX, async (t) => {
+  const service = await startService(t, { REQUEST_BUFFER: '16MB' });
+  const eventId = await publishLarge(service);
+  const before = await countDescriptors(service);
+  const requests = read(service, eventId).repeat(16);
+  await Promise.all(Array.from({ length: 200 }, () => call(t, service, requests, false)));
+  await until(async () => {
+    const { status } = await new Api(service).send('POST', '/v1/events', { type: 'hostile.other', body: {} });
+    return status === 202;
+  }, 'an event that is accepted');
+  await until(async () => (await countDescriptors(service)) <= before, 'the end of those connections');
+  await assertSmall(t, service);
+});
+
+test('bodies in chunks of one byte cost little memory', ON_LINUX, async (t) => {
+  const service = await startService(t);
+  const head = headOf(service, 'POST /v1/events/batch', 'content-type: application/json\r\ntransfer-encoding: chunked');
+  const chunks = Buffer.from('1\r\nx\r\n'.repeat(10_000));
+  // Almost all that is allowed, and then the end of the chunks.
+  const upload = async (): Promise<string> => {
+    const socket = await call(t, service, head, false);
+    let answer: string | null = null;
+    const answered = firstLine(socket).then((line) => (answer = line));
+    for (let sent = 0; sent < 5 * MEGABYTE - 20_000 && answer === null; sent += 10_000) {
+      if (!socket.write(chunks)) await Promise.race([once(socket, 'drain'), answered]);
+    }
+    socket.write('0\r\n\r\n');
+    return answered;
+  };
+  // Whole it is no JSON; on a busy machine its 30 s may be over before.
+  for (const line of await Promise.all([upload(), upload(), upload()])) assert.match(line, / (400|408) /);
+  await assertSmall(t, service);
+});
+
+function headOf(service: Service, line: string, headers: string): string {
+  return `${line} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${service.key}\r\n${headers}\r\n\r\n`;
+}
+
+function read(service: Service, eventId: string): string {
+  return headOf(service, `GET /v1/events/${eventId}`, 'accept: */*');
+}
+
+async function publishLarge(service: Service): Promise<string> {
+  const { event_id: id } = await new Api(service).publish('hostile.large', { text: 'x'.repeat(262_000) });
+  return id;
+}
+
+/** A connection that has sent this and does not read. The service may have cut it off by then. */
+async function call(scope: Scope, service: Service, bytes: string, ends: boolean): Promise<Socket> {
+  const socket = connect({ port: Number(new URL(service.url).port), host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => {});
+  scope.after(async () => void socket.destroy());
+  await once(socket, 'connect');
+  if (bytes !== '') socket.write(bytes);
+  if (ends) socket.end();
+  return socket;
+}
+
+async function firstLine(socket: Socket): Promise<string> {
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  return bytes.toString('latin1').split('\r\n')[0]!;
+}
+
+async function countDescriptors({ pid }: Service): Promise<number> {
+  return (await readdir(`/proc/${pid}/fd`)).length;
+}
+
+/** Of the most memory that the process has had. */
+async function assertSmall(t: { diagnostic(message: string): void }, { pid }: Service): Promise<void> {
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))!;
+  const bytes = Number(kilobytes) * 1024;
+  t.diagnostic(`at most ${Math.round(bytes / MEGABYTE)} MB`);
+  assert.ok(bytes < RSS_BYTES_MAX, `${bytes} bytes`);
+}
+
+/** What is waited for happens in another process and is told by nobody: it is looked at again and again. */
+async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = performance.now() + RETURN_MS_MAX;
+  while (!(await holds())) {
+    assert.ok(performance.now() < deadline, `still waiting for ${what}`);
+    await sleep(100);
+  }
+}
