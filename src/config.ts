@@ -88,7 +88,10 @@ export const SETTINGS = {
   DRAIN_TIMEOUT: duration('20s', { minMs: 0, maxMs: 600_000 }, 'wait for what is on the wire after SIGTERM'),
   DISK_RESERVE: size('256MB', 'free disk space kept for results: below it new events are refused'),
   PAYLOAD_CACHE: size('64MB', 'memory for bodies that are about to be sent'),
-  REQUEST_BUFFER: size('128MB', 'memory for requests that are being read; more are refused with 503'),
+  REQUEST_BUFFER: size(
+    '128MB',
+    'memory for requests that are being read and answers that are not yet taken; more are refused with 503',
+  ),
   METRICS_TOKEN: { ...text('', 'bearer token that GET /metrics asks for; empty: open'), isSecret: true },
 } as const satisfies Record<string, Setting<unknown>>;
 

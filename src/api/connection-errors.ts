@@ -24,13 +24,11 @@ export function createConnectionErrors(ids: Ids, connections: Connections): Conn
   const refuse = (connection: Connection, refusal: Refusal): void => {
     // Decided already: what Node finds out about the rest, or that time is up, changes nothing.
     if (connection.isShut) return;
-    const { reply } = connection;
-    const write = (): void => writeRefusal(connection, refusal, ids.next('req'));
-    if (reply === null || reply.raw.writableFinished) return write();
-    if (!reply.request.raw.complete) return refuseUnfinished(connection, reply, refusal);
-    // The fault is in what follows a request that is still being answered: its answer goes first.
+    const { unfinished } = connection;
     connection.shut();
-    reply.raw.once('finish', write);
+    if (unfinished !== null) refuseUnfinished(connection, unfinished, refusal);
+    // The fault is in what follows requests that may still have to be answered: their answers go first.
+    else connection.whenAnswered(() => writeRefusal(connection, refusal, ids.next('req')));
   };
 
   return {
@@ -73,7 +71,6 @@ function refusalOf({ code }: { code?: string }): Refusal {
 /** The request at fault is known, and its body is what is malformed or late. */
 function refuseUnfinished(connection: Connection, reply: FastifyReply, { status, error }: Refusal): void {
   const end = (): void => connection.end();
-  connection.shut();
   if (!reply.sent && !reply.raw.headersSent) writeError(error, reply.request, reply.code(status), end);
   // It was refused before, in whole, and the end of its body is what that refusal waits for.
   else if (reply.statusCode >= 400 && !reply.raw.writableEnded) reply.raw.write('', end);

@@ -17,13 +17,19 @@ const REFUSED_MS = 30_000;
 /** ... and this long to read the refusal. Destroyed at once, the socket would be reset and the refusal lost. */
 const LINGER_MS = 5_000;
 
-type Exchange = { request: IncomingMessage; response: ServerResponse; bytes: number };
+type Exchange = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  bytes: number;
+  /** Begins the work on it; null: that has been done. */
+  start: (() => void) | null;
+};
 
 export class Connection implements Holder {
   readonly socket: Socket;
   held = 0;
   heldSince = 0;
-  /** The latest request's. */
+  /** Of the latest request that was begun. */
   reply: FastifyReply | null = null;
   /** Refuses the body that is being received, while one is. */
   refuseBody: (() => void) | null = null;
@@ -35,6 +41,7 @@ export class Connection implements Holder {
   readonly #turns: Turns;
   /** In their order, which is that of the answers as well. */
   readonly #exchanges: Exchange[] = [];
+  #onAnswered: (() => void) | null = null;
   #endTimer: Timer | null = null;
 
   constructor(socket: Socket, { heldBytes, clock }: { heldBytes: HeldBytes; clock: Clock }) {
@@ -57,17 +64,28 @@ export class Connection implements Holder {
     return isTaken && this.#exchanges.length < PIPELINED_MAX;
   }
 
-  begin(request: IncomingMessage, response: ServerResponse): void {
-    const exchange = { request, response, bytes: 0 };
+  /** `start` is called now, or when it is the request's turn. */
+  begin(request: IncomingMessage, response: ServerResponse, start: () => void): void {
+    const exchange: Exchange = { request, response, bytes: 0, start };
     this.#exchanges.push(exchange);
-    this.#holdFor(exchange, REQUEST_BYTES);
+    const hasRoom = this.#holdFor(exchange, REQUEST_BYTES);
     response.once('close', () => this.#end(exchange));
+    if (this.#exchanges.length > 1 || request.headers['transfer-encoding'] !== undefined) this.#turns.begin();
+    if (this.#exchanges.length <= PIPELINED_MAX) this.#start(exchange);
+    // The first read may have brought hundreds at once. They wait, but not where there is no room for them.
+    else if (!hasRoom) this.socket.destroy();
   }
 
-  /** Counts what an answer takes until the caller has taken it. */
-  holdAnswer(response: ServerResponse, bytes: number): void {
+  /** Counts what an answer takes until the caller has taken it. False: there is no room for so much. */
+  holdAnswer(response: ServerResponse, bytes: number): boolean {
     const exchange = this.#exchanges.find((other) => other.response === response);
-    if (exchange !== undefined) this.#holdFor(exchange, bytes);
+    return exchange === undefined || this.#holdFor(exchange, bytes);
+  }
+
+  /** An answer that was counted is not sent after all. */
+  releaseAnswer(response: ServerResponse, bytes: number): void {
+    const exchange = this.#exchanges.find((other) => other.response === response);
+    if (exchange !== undefined) this.#holdFor(exchange, -bytes);
   }
 
   /** False: there is no room for so much. */
@@ -89,6 +107,12 @@ export class Connection implements Holder {
     this.socket.destroy();
   }
 
+  /** The request that is being received, if work on it has begun. */
+  get unfinished(): FastifyReply | null {
+    const newest = this.#exchanges.at(-1);
+    return newest !== undefined && newest.start === null && !newest.request.complete ? this.reply : null;
+  }
+
   /** The server is closing: a request that is being answered is the last. False: there is none. */
   beginLast(): boolean {
     const { reply } = this;
@@ -104,9 +128,19 @@ export class Connection implements Holder {
     if (pace === 'too slow') this.socket.destroy();
   }
 
+  /** Calls back, once, when all that was requested is answered; now, if nothing is left. */
+  whenAnswered(callback: () => void): void {
+    const newest = this.#exchanges.at(-1);
+    // What the callback writes is the answer to a request that broke off before its turn.
+    if (newest !== undefined && newest.start !== null && !newest.request.complete) this.#end(newest);
+    if (this.#exchanges.length === 0) callback();
+    else this.#onAnswered = callback;
+  }
+
   /** What is under way may still be answered. What comes is thrown away, but read: so the caller's end is noticed. */
   shut(): void {
     this.isShut = true;
+    this.#turns.begin();
     this.#endWithin(REFUSED_MS);
     this.socket.resume();
   }
@@ -130,9 +164,15 @@ export class Connection implements Holder {
     this.#endTimer = this.#clock.setTimer(() => this.socket.destroy(), delayMs);
   }
 
-  #holdFor(exchange: Exchange, bytes: number): void {
+  #start(exchange: Exchange): void {
+    const { start } = exchange;
+    exchange.start = null;
+    start?.();
+  }
+
+  #holdFor(exchange: Exchange, bytes: number): boolean {
     exchange.bytes += bytes;
-    this.hold(bytes);
+    return this.hold(bytes);
   }
 
   #end(exchange: Exchange): void {
@@ -141,6 +181,9 @@ export class Connection implements Holder {
     if (at === -1) return;
     this.#exchanges.splice(at, 1);
     this.release(exchange.bytes);
+    const next = this.#exchanges[PIPELINED_MAX - 1];
+    if (next !== undefined) this.#start(next);
+    if (this.#exchanges.length === 0) this.#onAnswered?.();
     this.#turns.next();
   }
 }

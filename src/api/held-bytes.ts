@@ -13,7 +13,7 @@ export interface Holder {
   yieldRoom(): void;
 }
 
-/** Who has been waited for less than this makes no room: a burst is answered with refusals, not with cut connections. */
+/** Who has been waited for less than this makes no room: a burst ends in refusals, not in cut connections. */
 const PATIENCE_MS = 1_000;
 
 export class HeldBytes {
@@ -37,7 +37,7 @@ export class HeldBytes {
     if (holder.held === 0) holder.heldSince = this.#clock.monotonic();
     holder.held += bytes;
     this.#held += bytes;
-    if (this.isOver) this.#makeRoom();
+    if (this.isOver && bytes > 0) this.#makeRoom();
     return !this.isOver;
   }
 

@@ -1,5 +1,5 @@
-// What Node's parser lets pass and HTTP/1.1 does not, or we do not. Whoever stands between a caller and us may read such a
-// request otherwise than we do, and then it ends elsewhere: so its connection ends with the refusal.
+// What Node's parser lets pass and HTTP/1.1 does not, or we do not. Whoever stands between a caller and us may read
+// such a request otherwise than we do, and find its end elsewhere: so its connection ends with the refusal.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../model/error.ts';

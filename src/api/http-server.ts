@@ -17,8 +17,10 @@ export function createHttpServer(
   { connectionErrors, connections }: { connectionErrors: ConnectionErrors; connections: Connections },
 ): Server {
   const handle: RequestListener = (request, response) => {
-    connections.of(request.socket)?.begin(request, response);
-    handler(request, response);
+    const start = (): void => handler(request, response);
+    const connection = connections.of(request.socket);
+    if (connection === undefined) start();
+    else connection.begin(request, response, start);
   };
   const server = createServer(
     {

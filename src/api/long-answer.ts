@@ -1,15 +1,16 @@
-// Counts what an answer takes until its caller has taken it. A long one goes out in slices, each when the connection has
-// taken the one before: written as a whole it would be copied as a whole, and who reads slowly would look like who
-// does not read.
+// Counts what an answer takes until its caller has taken it. A long one goes out in slices, each when the connection
+// has taken the one before: written as a whole it would be copied as a whole, and who reads slowly would look like
+// who does not read.
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Connections } from './connections.ts';
+import { overBudget } from './request-body.ts';
 
 const SLICE_BYTES = 65_536;
 /** What Node keeps of an answer that is a stream. */
 const STREAM_BYTES = 2 * SLICE_BYTES;
 
-/** The `onSend` step: what to send instead. */
+/** The `onSend` step: what to send instead. Throws ApiError where there is no room for a long answer to a mere read. */
 export function holdAnswer(reply: FastifyReply, payload: unknown, connections: Connections): unknown {
   const { raw, request } = reply;
   const connection = connections.of(request.raw.socket);
@@ -20,8 +21,12 @@ export function holdAnswer(reply: FastifyReply, payload: unknown, connections: C
   }
   const isLong = payload.length > SLICE_BYTES;
   const answer = isLong && typeof payload === 'string' ? Buffer.from(payload) : payload;
-  connection.holdAnswer(raw, answer.length);
+  const hasRoom = connection.holdAnswer(raw, answer.length);
   if (!isLong) return answer;
+  if (!hasRoom && request.method === 'GET') {
+    connection.releaseAnswer(raw, answer.length);
+    throw overBudget();
+  }
   reply.header('content-length', answer.length);
   return sliceAnswer(answer as Buffer);
 }

@@ -16,6 +16,7 @@ import { holdAnswer } from './long-answer.ts';
 import { addOpenapi } from './openapi/document.ts';
 import { documentedPath } from './openapi/operation.ts';
 import { discardBody, overBudget, readBody } from './request-body.ts';
+import { ReadsAtOnce } from './reads-at-once.ts';
 import { clip, parseRequestJson, pointTo } from './request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
 import type { ApiApp } from './route-config.ts';
@@ -80,20 +81,27 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
 /** In the order in which a request meets them. */
 function addHooks(app: ApiApp, services: ApiServices, connections: Connections): void {
   const { authenticator, log } = services;
+  const reads = new ReadsAtOnce();
   app.addHook('onRequest', (request, reply, done) => {
     const check = () => {
       checkAccess(app, authenticator, request, reply);
-      // Not for those without a key: who looks whether the service is alive must be told so.
-      if (connections.heldBytes.isOver && request.routeOptions.config.scope !== null) throw overBudget();
+    };
+    // Not for what needs no key: who looks whether the service is alive must be told so.
+    const enter = () => {
+      const begin = () => done(connections.heldBytes.isOver ? overBudget() : undefined);
+      if (request.routeOptions.config.scope === null) done();
+      else if (request.method === 'GET') reads.enter(reply.raw, begin);
+      else begin();
     };
     try {
       check();
-      done();
     } catch (error) {
       const refreshed = error instanceof UnknownKeyError ? authenticator.refreshForUnknown() : null;
       if (refreshed === null) throw error;
-      refreshed.then(check).then(() => done(), done);
+      refreshed.then(check).then(enter, done);
+      return;
     }
+    enter();
   });
   app.addHook('preParsing', (request, reply, payload, done) => {
     receiveJson(request, reply, connections, (error) => done(error, payload));
@@ -109,7 +117,16 @@ function addHooks(app: ApiApp, services: ApiServices, connections: Connections):
     if (schema?.body === undefined) refuseParts(request.body, 'fields');
     done();
   });
-  app.addHook('onSend', (_request, reply, payload, done) => done(null, holdAnswer(reply, payload, connections)));
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    reads.leave(reply.raw);
+    let answer: unknown;
+    try {
+      answer = holdAnswer(reply, payload, connections);
+    } catch (error) {
+      return done(error as ApiError);
+    }
+    done(null, answer);
+  });
   app.setErrorHandler((error, request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     sendError(toApiError(error, { requestId: request.id, route, log }), request, reply);

@@ -59,7 +59,16 @@ async function largeRead({ api, authorization }: Listening): Promise<string> {
   return `GET /v1/events/${json.event_id as string} HTTP/1.1\r\nhost: a\r\n${authorization}\r\n`;
 }
 
-test('of pipelined requests 16 are under way, and the rest wait unread', async (t) => {
+test('of pipelined requests 16 are worked on', async (t) => {
+  const metrics = holdMetrics();
+  const { port } = await listen(t, { metricsText: metrics.metricsText });
+  const connection = new Connection(port);
+  await connection.send(METRICS.repeat(40));
+  await answerInTurn(connection, metrics, 40);
+  connection.socket.destroy();
+});
+
+test('once a connection has pipelined, what it may not begin yet waits unread', async (t) => {
   const metrics = holdMetrics();
   const { api, port } = await listen(t, { metricsText: metrics.metricsText });
   const accepted = once(api.app.server, 'connection') as Promise<[Socket]>;
@@ -67,17 +76,41 @@ test('of pipelined requests 16 are under way, and the rest wait unread', async (
   const [serverEnd] = await accepted;
   let begun = 0;
   api.app.server.on('request', () => begun++);
-  await connection.send(METRICS.repeat(40));
-  for (let answered = 0; answered < 40; answered++) {
-    const underWay = Math.min(16, 40 - answered);
+  await connection.send(METRICS.repeat(2));
+  await until(() => begun === 2);
+  await connection.send(METRICS.repeat(38));
+  await until(() => serverEnd.readableLength > 0);
+  assert.equal(begun, 16);
+  await answerInTurn(connection, metrics, 40);
+  connection.socket.destroy();
+});
+
+/** Answers one after the other, and sees that never more than 16 are worked on. */
+async function answerInTurn(connection: Connection, metrics: ReturnType<typeof holdMetrics>, count: number) {
+  for (let answered = 0; answered < count; answered++) {
+    const underWay = Math.min(16, count - answered);
     await until(() => metrics.waiting.length === underWay);
-    assert.equal(begun, answered + underWay);
-    if (begun < 40) await until(() => serverEnd.readableLength > 0);
+    assert.equal(metrics.asked(), answered + underWay);
     metrics.waiting.shift()!();
     assert.equal((await connection.response()).body, `n ${answered}\n`);
   }
-  assert.equal(metrics.asked(), 40);
-  connection.socket.destroy();
+}
+
+test('hundreds of requests are answered before what comes after them is refused', async (t) => {
+  const { port, authorization } = await listen(t);
+  const post = `POST /v1/events HTTP/1.1\r\nhost: a\r\n${authorization}content-type: application/json\r\n`;
+  const faults = {
+    'garbage\r\n\r\n': 400,
+    [CONNECT]: 405,
+    [`${post}transfer-encoding: chunked\r\n\r\nnonsense\r\n`]: 400,
+  };
+  for (const [fault, status] of Object.entries(faults)) {
+    const connection = new Connection(port);
+    await connection.send(METRICS.repeat(300) + fault);
+    for (let n = 0; n < 300; n++) assert.equal((await connection.response()).status, 200);
+    assert.equal((await connection.response()).status, status);
+    await connection.closed();
+  }
 });
 
 test('pipelined events with bodies are all accepted, however they are cut into packets', async (t) => {
@@ -85,7 +118,8 @@ test('pipelined events with bodies are all accepted, however they are cut into p
   const body = '{"type":"a.b","body":{"a":"\\r\\n\\r\\n"}}';
   const head = `POST /v1/events HTTP/1.1\r\nhost: a\r\n${authorization}content-type: application/json\r\n`;
   const sized = `${head}content-length: ${body.length}\r\n\r\n${body}`;
-  const chunked = `${head}transfer-encoding: chunked\r\n\r\n5\r\n${body.slice(0, 5)}\r\n${(body.length - 5).toString(16)}\r\n${body.slice(5)}\r\n0\r\n\r\n`;
+  const chunks = [body.slice(0, 5), body.slice(5), ''].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`);
+  const chunked = `${head}transfer-encoding: chunked\r\n\r\n${chunks.join('')}`;
   const bytes = (sized + chunked).repeat(40);
   for (const packetBytes of [7, 100, 1_000, 1_000_000]) {
     const connection = new Connection(port);
@@ -139,13 +173,13 @@ test('while there is no room, requests are refused and the service still says th
 });
 
 test('what a connection held is given back, however it ends', async (t) => {
-  const limits = { ...(await listen(t)).api.services.limits, requestBytesBudget: 200_000 };
+  const limits = { ...(await listen(t)).api.services.limits, requestBytesBudget: 600_000 };
   const listening = await listen(t, { limits });
   const { port, authorization } = listening;
   const request = await largeRead(listening);
   const upload = `POST /v1/events HTTP/1.1\r\nhost: a\r\n${authorization}content-type: application/json\r\n`;
   const half = `${upload}content-length: 200000\r\n\r\n${'x'.repeat(150_000)}`;
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 5; round++) {
     for (const bytes of [request.repeat(20), half, request + CONNECT, request + half, METRICS.repeat(40)]) {
       const connection = new Connection(port);
       await connection.send(bytes);
@@ -157,6 +191,18 @@ test('what a connection held is given back, however it ends', async (t) => {
   // A tunnel keeps the answers before it from being written on; it has its 30 s.
   listening.api.clock.advance(30_000);
   await expectRoom(new Connection(port), `GET /v1/events HTTP/1.1\r\nhost: a\r\n${authorization}\r\n`);
+});
+
+test('a read that finds more than there is room for is refused, and leaves room', async (t) => {
+  const limits = { ...(await listen(t)).api.services.limits, requestBytesBudget: 200_000 };
+  const listening = await listen(t, { limits });
+  const connection = new Connection(listening.port);
+  await connection.send(await largeRead(listening));
+  const { status, headers } = await connection.response();
+  assert.deepEqual([status, headers.get('content-type')], [503, 'application/json; charset=utf-8']);
+  await connection.send(`GET /v1/events HTTP/1.1\r\nhost: a\r\n${listening.authorization}\r\n`);
+  assert.equal((await connection.response()).status, 200);
+  connection.socket.destroy();
 });
 
 /** What was held is given back when the service notices the end: soon, and then a request is answered. */
