@@ -69,7 +69,7 @@ export class Connection implements Holder {
     const exchange: Exchange = { request, response, bytes: 0, start };
     this.#exchanges.push(exchange);
     const hasRoom = this.#holdFor(exchange, REQUEST_BYTES);
-    response.once('close', () => this.#end(exchange));
+    response.on('close', () => this.#end(exchange));
     if (this.#exchanges.length > 1 || request.headers['transfer-encoding'] !== undefined) this.#turns.begin();
     if (this.#exchanges.length <= PIPELINED_MAX) this.#start(exchange);
     // The first read may have brought hundreds at once. They wait, but not where there is no room for them.
