@@ -26,7 +26,7 @@ export function assertStoreIsThere(dataDir: string): void {
   assertNotEmpty(path);
 }
 
-/** To be asked before SQLite opens the file: it would take the log beside an empty one for an old log, and remove it. */
+/** Before SQLite opens the file: it would take the log beside an empty one for an old log, and remove that. */
 export function assertNotEmpty(path: string): void {
   if (statSync(path).size > 0) return;
   throw new StoreError(
