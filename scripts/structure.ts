@@ -1,8 +1,9 @@
 // How easy the source is to read, in figures: node scripts/structure.ts. What one event runs through is counted by V8
 // in a running service; everything else is read from the syntax.
 import { coverOneEvent } from './structure/event-path.ts';
-import { describeClasses, describeFunctions, listDeadExports, listSingleInterfaces } from './structure/syntax.ts';
+import { describeClasses, describeFunctions, listSingleInterfaces } from './structure/syntax.ts';
 import { countLines } from './structure/lines.ts';
+import { listDeadExports } from '../test/tidy/exports.ts';
 import { isSource, tree } from '../test/tidy/source.ts';
 
 const isVerbose = process.argv.includes('--verbose');
@@ -25,7 +26,9 @@ print('classes: most fields, most methods', classes.summary, classes.all);
 const interfaces = listSingleInterfaces(files);
 print('interfaces of methods with one implementation', String(interfaces.length), interfaces);
 
-const exports = listDeadExports(files, tree());
+const exports = listDeadExports(tree()).map(
+  ({ name, file, isNamedElsewhere }) => `${name} (${file})${isNamedElsewhere ? ', named outside src' : ''}`,
+);
 print('exports that no file of src/ imports', String(exports.length), exports);
 
 const path = await coverOneEvent();

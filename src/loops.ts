@@ -17,7 +17,7 @@ const TOUCH_KEYS_INTERVAL_MS = 10_000;
 /** Other nodes finish deliveries that this one counted. */
 const RECOUNT_INTERVAL_MS = 60_000;
 
-export type LoopsOptions = {
+type LoopsOptions = {
   settings: Pick<Settings, 'BODY_RETENTION' | 'ROW_RETENTION'>;
   clock: Clock;
   clockTrust: ClockTrust;

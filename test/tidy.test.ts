@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { posix } from 'node:path';
 import { describe, test } from 'node:test';
+import { listDeadExports } from './tidy/exports.ts';
 import {
   cyclesIn,
   dotted,
@@ -105,6 +106,23 @@ const rules: Rule[] = [
         'src/config.ts': "import p from '../package.json' with { type: 'json' };\nimport '../test/a.ts'; //!",
         'src/newroom/a.ts': "import '../model/a.ts'; //!",
       },
+    ],
+  },
+  {
+    name: 'what is exported is imported somewhere',
+    check(files, report) {
+      for (const { file, name, at, isNamedElsewhere } of listDeadExports(files)) {
+        if (!isNamedElsewhere) report(file, at, `nothing imports ${name}: keep it to the file, or remove it`);
+      }
+    },
+    samples: [
+      {
+        'src/model/a.ts':
+          'export const a = 1;\nexport type B = 2; //!\nexport const c = 3;\nexport function d() {} //!',
+        'src/model/b.ts': "import { a } from './a.ts';\nconst b = a;",
+        'test/model/a.test.ts': "import { c } from '../../src/model/a.ts';\nc;",
+      },
+      { 'src/cli/a.ts': "const { e } = await import('./e.ts');", 'src/cli/e.ts': 'export const e = 1;' },
     ],
   },
   {

@@ -1,5 +1,5 @@
 // Functions, classes, interfaces and exports, as the syntax has them.
-import { importsWithin, isNode, isSource, lineAt, nameOf, nodesOf } from '../../test/tidy/source.ts';
+import { isNode, isSource, lineAt, nameOf, nodesOf } from '../../test/tidy/source.ts';
 import type { Files, Node } from '../../test/tidy/source.ts';
 
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
@@ -81,40 +81,4 @@ function typeNames(annotation: unknown): string[] {
   if (!isNode(annotation)) return [];
   const type = annotation['typeAnnotation'] as Node;
   return type.type === 'TSTypeReference' ? [nameOf(type['typeName'])] : [];
-}
-
-/** Each with whether a test, a script or the bench imports it. */
-export function listDeadExports(files: Files, all: Files): string[] {
-  const imported = new Set(importsWithin(files).flatMap(({ from, to, at }) => importedNames(at, to, files[from]!)));
-  const elsewhere = Object.entries(all)
-    .filter(([file]) => !isSource(file) && file.endsWith('.ts'))
-    .map(([, text]) => text)
-    .join('\n');
-  const dead: string[] = [];
-  for (const [file, node] of nodesOf(files, isSource)) {
-    if (node.type !== 'ExportNamedDeclaration' || node['source'] !== null) continue;
-    for (const name of exportedNames(node)) {
-      if (imported.has(`${file}#${name}`)) continue;
-      const isTested = new RegExp(`\\b${name}\\b`).test(elsewhere);
-      dead.push(`${name} (${file})${isTested ? ', used outside src' : ''}`);
-    }
-  }
-  return dead;
-}
-
-function importedNames(at: Node, to: string, text: string): string[] {
-  const specifiers = (at['specifiers'] ?? []) as Node[];
-  const names = specifiers.map((one) => nameOf(one['imported'] ?? one['local']));
-  if (specifiers.length > 0 && !specifiers.some(({ type }) => type === 'ImportNamespaceSpecifier')) {
-    return names.map((name) => `${to}#${name}`);
-  }
-  // import(), import types and `import * as`: whatever of the file is named anywhere in the importer.
-  return [...new Set(text.match(/\b\w+\b/g))].map((name) => `${to}#${name}`);
-}
-
-function exportedNames(node: Node): string[] {
-  const declaration = node['declaration'];
-  if (!isNode(declaration)) return ((node['specifiers'] ?? []) as Node[]).map((one) => nameOf(one['exported']));
-  if (declaration.type !== 'VariableDeclaration') return [nameOf(declaration['id'])];
-  return (declaration['declarations'] as Node[]).map(({ id }) => nameOf(id));
 }

@@ -25,7 +25,7 @@ export type AcceptedEvent =
   | { isRepeat: true; event: Event };
 
 /** An event that was matched and waits to be stored. */
-export type BegunEvent = { deliveryCount: number; stored: Promise<AcceptedEvent> };
+type BegunEvent = { deliveryCount: number; stored: Promise<AcceptedEvent> };
 
 export interface Acceptor {
   /**

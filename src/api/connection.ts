@@ -9,7 +9,7 @@ import { TakePace } from './take-pace.ts';
 import { Turns } from './turns.ts';
 
 /** Requests of a connection that are under way at once; what it sends beyond them waits unread. */
-export const PIPELINED_MAX = 16;
+const PIPELINED_MAX = 16;
 /** What the objects of a request under way take. */
 const REQUEST_BYTES = 8_192;
 /** A connection that is refused has this long to read the answers to what it asked before ... */

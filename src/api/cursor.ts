@@ -15,7 +15,7 @@ export type ListScope<P extends IdPrefix> = {
   filters: readonly (string | number | null)[];
 };
 
-export type PageQuery = { cursor?: string; limit?: number };
+type PageQuery = { cursor?: string; limit?: number };
 
 export interface Cursors {
   /** What to ask the store for; throws ApiError `invalid_cursor`. */
@@ -27,7 +27,7 @@ export interface Cursors {
   ): { data: Row[]; has_more: boolean; next_cursor: string | null };
 }
 
-export const LIMIT_DEFAULT = 25;
+const LIMIT_DEFAULT = 25;
 
 /** What a list answers when its filters fit nothing. */
 export const EMPTY_PAGE = { data: [], has_more: false, next_cursor: null };

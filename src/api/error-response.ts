@@ -21,7 +21,7 @@ export function renderError(error: ApiError, requestId: string): string {
 }
 
 /** The headers that belong to an error's code. */
-export function errorHeaders(error: ApiError): Record<string, string> {
+function errorHeaders(error: ApiError): Record<string, string> {
   const headers: Record<string, string> = {};
   if (error.code === 'unauthorized') headers['www-authenticate'] = 'Bearer';
   const wait = retryAfterSecondsOf(error);

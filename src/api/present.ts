@@ -16,7 +16,7 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
 
 type PresentedMember<Name, Value> = Name extends `${string}At` ? (Value extends number ? string : Value) : Value;
 
-export type Presented<Resource> = {
+type Presented<Resource> = {
   [Name in keyof Resource & string as SnakeCase<Name>]: PresentedMember<Name, Resource[Name]>;
 };
 

@@ -6,7 +6,7 @@ import { ApiError } from '../model/error.ts';
 import type { Connections } from './connections.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
 
-export type BodyResult = (error: ApiError | null, bytes: Buffer) => void;
+type BodyResult = (error: ApiError | null, bytes: Buffer) => void;
 
 type Exchange = { request: IncomingMessage; response: ServerResponse; bytesMax: number };
 

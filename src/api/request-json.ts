@@ -6,7 +6,7 @@ import { ApiError } from '../model/error.ts';
 import { JsonScanner, JsonSyntaxError, QUOTE } from './json-scanner.ts';
 
 /** Levels of objects and arrays within one another, the outermost included. */
-export const NESTING_MAX = 64;
+const NESTING_MAX = 64;
 
 const NAME_IN_MESSAGE_MAX = 128;
 

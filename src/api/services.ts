@@ -61,7 +61,7 @@ export type ClusterReport = ClusterState & {
   backlog: number;
 };
 
-export type ApiLimits = {
+type ApiLimits = {
   /** Destinations in an environment. */
   maxDestinations: number;
   /** Subscriptions in an environment. */

@@ -3,11 +3,11 @@
 import type { Socket } from 'node:net';
 
 /** In so long ... */
-export const TAKE_WITHIN_MS = 30_000;
+const TAKE_WITHIN_MS = 30_000;
 /** ... a caller takes at least this much of what waits for it, or all. About 70 kbit/s. */
-export const TAKE_BYTES = 256 * 1024;
+const TAKE_BYTES = 256 * 1024;
 
-export type Pace = 'nothing waits' | 'took enough' | 'may go on' | 'too slow';
+type Pace = 'nothing waits' | 'took enough' | 'may go on' | 'too slow';
 
 export class TakePace {
   readonly #socket: Pick<Socket, 'writableLength' | 'bytesWritten'>;

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { HeadEnds } from './head-ends.ts';
 
 /** What a socket keeps of what came in, while nobody reads it: what one read brought, and as much again. */
-export const UNREAD_BYTES = 2 * 65_536;
+const UNREAD_BYTES = 2 * 65_536;
 
 /** Set by Node while a connection's answers pile up. Its parser must get nothing then, and it resumes the socket. */
 type PausedByNode = { _paused?: boolean };

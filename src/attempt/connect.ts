@@ -17,7 +17,7 @@ import type { Resolver } from './resolver.ts';
 import { ResponseFault } from './response-fault.ts';
 import type { Target } from './target.ts';
 
-export type ConnectFailure = Extract<
+type ConnectFailure = Extract<
   Outcome,
   'dns_failed' | 'blocked' | 'connect_failed' | 'tls_failed' | 'timed_out' | 'cancelled'
 >;

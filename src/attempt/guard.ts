@@ -9,9 +9,9 @@ import type { Mode } from '../model/api-key.ts';
 import { OPEN_IPV6, REFUSED_IPV4, REFUSED_IPV6 } from './ranges.ts';
 
 type Address = IPv4 | IPv6;
-export type Subnet = [network: Address, prefixLength: number];
-export type ListeningAddress = { address: string; port: number };
-export type AddressQuestion = { addresses: readonly string[]; mode: Mode; hostname: string; port: number };
+type Subnet = [network: Address, prefixLength: number];
+type ListeningAddress = { address: string; port: number };
+type AddressQuestion = { addresses: readonly string[]; mode: Mode; hostname: string; port: number };
 
 export interface Guard {
   /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
 
-export interface HostsFile {
+interface HostsFile {
   /** The addresses of a name (lower case, no trailing dot); empty if the file does not have it. Never rejects. */
   addressesOf(name: string): Promise<readonly string[]>;
 }

@@ -16,7 +16,7 @@ export interface Intake {
 }
 
 /** Of one response, for everything but its headers, its body and the shortest framing of its chunks. */
-export const RESPONSE_PADDING_BYTES_MAX = 32_768;
+const RESPONSE_PADDING_BYTES_MAX = 32_768;
 /** A body in chunks of one byte is six times as long on the wire: past this its rest is of no interest, either. */
 const RESPONSE_BYTES_MAX = RESPONSE_HEADER_BYTES_MAX + RESPONSE_BODY_READ_BYTES_MAX + RESPONSE_PADDING_BYTES_MAX;
 /** "1\r\n" before a chunk and "\r\n" after it. */

@@ -24,7 +24,7 @@ export type Connection = {
   isReused: boolean;
 };
 
-export type OpenOptions = {
+type OpenOptions = {
   environment: number;
   mode: Mode;
   target: Target;

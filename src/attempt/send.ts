@@ -40,7 +40,7 @@ export type Reply = {
   readonly error: Error | null;
 };
 
-export type SendOptions = {
+type SendOptions = {
   clock: Clock;
   connection: Connection;
   path: string;

@@ -32,7 +32,7 @@ export const serveCommand: Command = {
   run: serve,
 };
 
-export type NewKey = { mode: Mode; key: string };
+type NewKey = { mode: Mode; key: string };
 
 /** What the service says of itself when it serves; `keys` were just made, and are told this once. */
 type Started = { url: string; keys: NewKey[] };

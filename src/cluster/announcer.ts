@@ -6,7 +6,7 @@ import type { ClusterStore } from '../store/store.ts';
 import { encodeWakeUp } from './wake-up.ts';
 import type { WakeUp } from './wake-up.ts';
 
-export const ANNOUNCE_INTERVAL_MS = 2;
+const ANNOUNCE_INTERVAL_MS = 2;
 
 export interface Announcer {
   announce(wakeUp: Partial<WakeUp>): void;

@@ -30,7 +30,7 @@ const LEFT_OVER_AFTER_MS = 2_000;
 const REMOVE_AFTER_MS = 2_000;
 const GAP_MAX_MS = 1_000;
 
-export type MembershipOptions = {
+type MembershipOptions = {
   store: ClusterStore;
   /** The machine's own, not corrected: leases do not jump. */
   clock: Clock;

@@ -14,7 +14,7 @@ const SWEEP_PAUSE_MIN_MS = 100;
 
 export const ALL_SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
-export type OwnedShardsOptions = {
+type OwnedShardsOptions = {
   id: NodeId;
   store: Pick<ClusterStore, 'freeShards'>;
   clock: Clock;

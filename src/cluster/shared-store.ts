@@ -26,7 +26,7 @@ const OFFSET_MAX_MS = 60_000;
 /** At a stop, beyond the time that what is on the wire is given. */
 const LEAVE_EXTRA_MS = 5_000;
 
-export type ClusterEvents = {
+type ClusterEvents = {
   onRenewalFailed: () => void;
   onLeaseLost: () => void;
   onNodesRemoved: (nodes: readonly string[]) => void;
@@ -35,7 +35,7 @@ export type ClusterEvents = {
   onError: (error: unknown, where: BackgroundStep) => void;
 };
 
-export type SharedStoreOptions = {
+type SharedStoreOptions = {
   node: NodeIdentity;
   leaseMs: number;
   store: ClusterStore;

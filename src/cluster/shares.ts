@@ -3,7 +3,7 @@
 import { SHARD_COUNT } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
 
-export type SharesView = {
+type SharesView = {
   me: NodeId;
   /** That live and are not leaving. This node takes nothing unless it is one of them. */
   nodes: readonly NodeId[];
@@ -19,7 +19,7 @@ export type SharesView = {
   giveMax: number;
 };
 
-export type Shares = {
+type Shares = {
   /** Free shards to take now. */
   take: number[];
   /** Own shards to hand over now. */

@@ -18,7 +18,7 @@ export const soleOwnership: Cluster['ownership'] = {
 /** Trouble is to be known within two seconds. */
 const LOOK_INTERVAL_MS = 1_000;
 
-export type SoleNodeOptions = {
+type SoleNodeOptions = {
   node: NodeIdentity;
   store: Pick<Store, 'findTrouble'>;
   clock: Clock;

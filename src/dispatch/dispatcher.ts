@@ -24,7 +24,7 @@ import { Queues } from './queues.ts';
 import { Slots } from './slots.ts';
 import { WorkFinder } from './work-finder.ts';
 
-export type DispatcherOptions = {
+type DispatcherOptions = {
   store: Pick<Store, 'sweep' | 'refill' | 'readHealth'>;
   clock: Clock;
   payloads: Pick<Payloads, 'put' | 'done'>;

@@ -27,7 +27,7 @@ export type FinishedAttempt = {
   decision: Decision | null;
 };
 
-export type PipelineOptions = {
+type PipelineOptions = {
   perform: Perform;
   recorder: Pick<Recorder, 'record' | 'isWriting'>;
   payloads: Pick<Payloads, 'get'>;

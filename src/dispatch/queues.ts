@@ -23,7 +23,7 @@ const WAITING_PER_DESTINATION_MIN = 16;
 /** Queues that are in memory, with work or without; about a kilobyte each. Those with work are never dropped. */
 const QUEUES_KEPT_MAX = 20_000;
 
-export type QueuesOptions = {
+type QueuesOptions = {
   store: Pick<Store, 'refill'>;
   clock: Clock;
   ownership: Pick<Ownership, 'ownedSince'>;

@@ -12,7 +12,7 @@ const ROWS_MAX = 2_000;
 const ROWS_PER_DESTINATION_MIN = 16;
 const RETRY_DELAY_MS = 250;
 
-export type RefillerOptions = {
+type RefillerOptions = {
   store: Pick<Store, 'refill'>;
   clock: Clock;
   instant: () => Instant;

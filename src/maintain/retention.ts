@@ -14,7 +14,7 @@ const BETWEEN_STEPS_MS = 10;
 const INTERVAL_MAX_MS = 60_000;
 const INTERVAL_MIN_MS = 250;
 
-export type RetentionOptions = {
+type RetentionOptions = {
   store: Pick<MaintenanceStore, 'eraseBodies' | 'pruneRows' | 'endDeletedDeliveries'>;
   clock: Clock;
   /** While the clock is in doubt nothing is erased: it would all be gone when the clock is set right. */

@@ -5,8 +5,8 @@ import { JsonReader } from './json-reader.ts';
 import { isHeldByDouble } from './wide-number.ts';
 
 export type Scalar = string | number | boolean | null;
-export type LiteralArray = readonly Literal[];
-export type LiteralObject = ReadonlyMap<string, Literal>;
+type LiteralArray = readonly Literal[];
+type LiteralObject = ReadonlyMap<string, Literal>;
 /** Any JSON value that a filter can hold. */
 export type Literal = Scalar | LiteralArray | LiteralObject;
 

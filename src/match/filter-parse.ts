@@ -12,12 +12,12 @@ import type { FilterPath } from './filter-path.ts';
 import { parsePath } from './filter-path.ts';
 
 /** How deep filters may be nested by $and, $or and $not; the outermost counts. */
-export const FILTER_DEPTH_MAX = 5;
+const FILTER_DEPTH_MAX = 5;
 /** Members that are a path with its condition, in the whole filter. */
-export const FILTER_CONDITIONS_MAX = 50;
+const FILTER_CONDITIONS_MAX = 50;
 /** Of these, those whose path has [*]. */
-export const FILTER_WILDCARD_CONDITIONS_MAX = 5;
-export const LIST_VALUES_MAX = 100;
+const FILTER_WILDCARD_CONDITIONS_MAX = 5;
+const LIST_VALUES_MAX = 100;
 
 const OPERATORS = '$eq $ne $gt $gte $lt $lte $in $nin $exists $startsWith $endsWith $contains'.split(' ');
 

@@ -15,8 +15,8 @@ export type FilterPath = {
   singular: boolean;
 };
 
-export const PATH_STEPS_MAX = 10;
-export const PATH_WILDCARDS_MAX = 2;
+const PATH_STEPS_MAX = 10;
+const PATH_WILDCARDS_MAX = 2;
 
 const BLANK = '[ \\t\\n\\r]*';
 const NAME_FIRST = 'A-Za-z_\\u0080-\\uD7FF\\uE000-\\u{10FFFF}';

@@ -33,7 +33,7 @@ export interface Follower {
 
 const CHANGES_PER_LOAD = 5_000;
 
-export type FollowerOptions = {
+type FollowerOptions = {
   environments: readonly number[];
   load: (request: { environment: number; after: number; limit: number }) => Promise<Changes>;
   createMatcher: () => Matcher;

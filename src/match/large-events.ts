@@ -15,7 +15,7 @@ const TRIES_MAX = 5;
 /** The thread and its copy of the subscriptions are kept so long without work. */
 const IDLE_MS = 60_000;
 
-export type LargeEvent = {
+type LargeEvent = {
   type: string;
   bytes: Uint8Array;
   scope: MatchScope;

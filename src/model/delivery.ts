@@ -4,7 +4,7 @@ import type { DeliveryId, DestinationId, EventId, SubscriptionId } from './id.ts
 
 export const DELIVERY_STATUSES = ['pending', 'retrying', 'succeeded', 'dead'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
-export type OpenStatus = 'pending' | 'retrying';
+type OpenStatus = 'pending' | 'retrying';
 export const END_STATUSES = ['succeeded', 'dead'] as const satisfies DeliveryStatus[];
 
 export const DEAD_REASONS = ['exhausted', 'gone', 'destination_deleted', 'expired', 'backlog_full'] as const;

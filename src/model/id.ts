@@ -8,7 +8,6 @@ export type EventId = `evt_${string}`;
 export type DeliveryId = `dlv_${string}`;
 export type SigningKeyId = `sgk_${string}`;
 export type ApiKeyId = `key_${string}`;
-export type RequestId = `req_${string}`;
 export type NodeId = `nod_${string}`;
 
 export type IdPrefix = 'dst' | 'sub' | 'evt' | 'dlv' | 'sgk' | 'key' | 'req' | 'nod';

@@ -22,7 +22,7 @@ export type Schedule = {
 
 export const DELAY_SECONDS_MAX = 604_800;
 export const DELAYS_MAX = 50;
-export const TOTAL_DAYS_MAX = 29;
+const TOTAL_DAYS_MAX = 29;
 
 /** At once, then 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h: 10 attempts over 75 h 35 m 5 s. */
 const DEFAULT_DELAYS_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];

@@ -49,7 +49,7 @@ const NOTHING = {
 
 // ── What an attempt's result makes of it ─────────────────────────────────────────────────────────────────
 
-export type DecisionInput = {
+type DecisionInput = {
   result: Pick<AttemptResult, 'outcome' | 'startedAt' | 'durationMs' | 'responseCode' | 'retryAfterAt'>;
   trigger: AttemptTrigger;
   schedule: Schedule;
@@ -162,7 +162,7 @@ export function force(delivery: DeliveryState): OpenState {
 }
 
 /** The whole schedule anew. */
-export function startAfresh(now: number): OpenState {
+function startAfresh(now: number): OpenState {
   return born(now);
 }
 

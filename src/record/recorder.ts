@@ -28,7 +28,7 @@ export type AttemptToRecord = {
 };
 
 /** What is stored now: the decision, or null where the delivery was finished, pruned or taken over by another. */
-export type Recorded = { decision: Decision | null };
+type Recorded = { decision: Decision | null };
 
 export interface Recorder {
   record(attempt: AttemptToRecord): Promise<Recorded>;
@@ -44,7 +44,7 @@ const RETRY_DELAY_MS = 250;
 
 type Item = { toStore: ResultToRecord; health: DestinationHealth | null };
 
-export type RecorderOptions = {
+type RecorderOptions = {
   store: Pick<Store, 'recordResults' | 'lanes'>;
   clock: Clock;
   random: Random;

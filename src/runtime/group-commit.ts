@@ -8,7 +8,7 @@ import type { Clock } from './clock.ts';
 /** Items, and the sums of `unitsOf` and of `bytesOf` over them. */
 export type Load = { items: number; units: number; bytes: number };
 
-export type BatchLimits = {
+type BatchLimits = {
   /** In one batch; a heavier item goes alone. */
   batch: Load;
   /**
@@ -29,7 +29,7 @@ export interface GroupCommit<Item, Result> {
 const PART_TO_WRITE_BESIDE = 0.2;
 const PART_TO_SHARE = 0.5;
 
-export type GroupCommitOptions<Item, Result> = {
+type GroupCommitOptions<Item, Result> = {
   clock: Pick<Clock, 'afterTurn'>;
   limits: BatchLimits;
   unitsOf: (item: Item) => number;

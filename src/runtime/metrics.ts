@@ -11,7 +11,7 @@ import { addGauge, addProcessMetrics } from './process-metrics.ts';
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** What the gauges read when they are scraped. */
-export type Gauges = {
+type Gauges = {
   onWire: () => number;
   waiting: () => number;
   unfinished: () => Promise<number>;

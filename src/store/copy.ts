@@ -36,7 +36,7 @@ export type CopyReport = {
 };
 
 /** The checksum is the same on both sides. */
-export type TableReport = { rows: number; sha256Sum: string };
+type TableReport = { rows: number; sha256Sum: string };
 
 /**
  * Throws StoreError: `missing` without a source, `in_use` while that is served, `unwritable` if the target holds

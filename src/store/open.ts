@@ -9,7 +9,7 @@ import type { Store } from './store.ts';
 
 export type { ToolStore };
 
-export type OpenOptions = {
+type OpenOptions = {
   /** `postgres://…`; null: the embedded store in `dataDir`. */
   databaseUrl: string | null;
   dataDir: string;
@@ -18,7 +18,7 @@ export type OpenOptions = {
   random: Random;
 };
 
-export type StoreOptions = OpenOptions & {
+type StoreOptions = OpenOptions & {
   /** Accepting and configuring are refused while less than this is free on the disk. Default 256 MiB. */
   diskReserveBytes?: number;
   /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */

@@ -40,7 +40,7 @@ export interface Store extends ConfigurationStore, EventStore, DispatchStore, Hi
   close(): Promise<void>;
 }
 
-export type Lanes = { accepting: number; recording: number };
+type Lanes = { accepting: number; recording: number };
 
 // ── Configuration: keys, destinations, subscriptions ─────────────────────────────────────────────────────
 
@@ -136,7 +136,7 @@ export type Page<Row, Id> = { rows: Row[]; next: Id | null };
 
 // ── Events: accept, replay, read ─────────────────────────────────────────────────────────────────────────
 
-export interface EventStore {
+interface EventStore {
   /**
    * One transaction for all. Events are independent: one that is stale or a duplicate leaves the others alone.
    * Of equal idempotency keys in one batch the first wins.
@@ -215,7 +215,7 @@ export type TimeRange = { since: number | null; until: number | null };
 
 // ── Dispatch: find work, send it, record what came of it ─────────────────────────────────────────────────
 
-export interface DispatchStore {
+interface DispatchStore {
   /**
    * The destinations that have unfinished deliveries, each with the earliest due time, in the order of a key of
    * the adapter's: pass `next` on as `after` until it is null. Skips over each destination's backlog.
@@ -279,7 +279,7 @@ export type RecordOutcome =
 
 // ── History: what operators look at, and the two ways to send again ──────────────────────────────────────
 
-export interface HistoryStore {
+interface HistoryStore {
   listDeliveries(
     request: { environment: number; filter: DeliveryFilter } & PageRequest<DeliveryId>,
   ): Promise<Page<Delivery, DeliveryId>>;

@@ -124,7 +124,7 @@ function readId(params: unknown): DestinationId {
 }
 
 /** 201 with a `Location`. */
-export function announceCreated(reply: FastifyReply, location: string): void {
+function announceCreated(reply: FastifyReply, location: string): void {
   reply.code(201).header('location', location);
 }
 

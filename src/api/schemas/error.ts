@@ -15,5 +15,5 @@ export const errorMembers = {
   ),
 };
 
-export const errorDetails = named('ErrorDetails', closed(errorMembers));
+const errorDetails = named('ErrorDetails', closed(errorMembers));
 export const errorBody = named('Error', closed({ error: errorDetails }));

@@ -65,7 +65,7 @@ export const batchInput = named(
 );
 
 /** A response of its own has a header for the wait. */
-export const batchError = named(
+const batchError = named(
   'BatchError',
   closed({
     ...errorMembers,

@@ -85,7 +85,7 @@ export function pageOf<T extends TSchema>(row: T) {
   );
 }
 
-export const LIMIT_MAX = 100;
+const LIMIT_MAX = 100;
 
 /** The query parameters that every list takes. */
 export const pageQuery = {

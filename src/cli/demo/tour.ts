@@ -10,7 +10,7 @@ export type Step = { title: string; run: (tour: Tour) => Promise<void> };
 
 export type Destination = { id: string; receiver: RecordingReceiver; secret: string };
 
-export type DestinationRequest = {
+type DestinationRequest = {
   name: string;
   eventType: string;
   filter?: object | null;

@@ -37,7 +37,7 @@ const COUNT = statementOfEveryShard<{ destination_id: Uint8Array; environment: n
    WHERE t.deleted_at IS NULL`,
 );
 
-export type BacklogCount = { destination: DestinationId; environment: number; count: number };
+type BacklogCount = { destination: DestinationId; environment: number; count: number };
 
 /** Counts what is there. */
 export async function loadBacklog(tx: Tx): Promise<Backlog> {

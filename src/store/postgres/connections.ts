@@ -18,7 +18,7 @@ export type ConnectionOptions = DatabaseAddress & {
 /** Waiting for a connection of the pool, and making one. Then the database counts as away. */
 const CONNECT_TIMEOUT_MS = 2_000;
 /** No statement of ours should take a tenth of it. */
-export const STATEMENT_TIMEOUT_MS = 10_000;
+const STATEMENT_TIMEOUT_MS = 10_000;
 const LOCK_TIMEOUT_MS = 4_000;
 /** Ends the transaction of a program that has vanished without its connection noticing: others may wait for it. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;

@@ -26,7 +26,7 @@ import { statement } from './statement.ts';
 import type { Transactions, Tx } from './transaction.ts';
 import { takeTurn } from './turns.ts';
 
-export type CopyTargetOptions = Omit<PostgresStoreOptions, 'maxBacklogPerDestination'> & { clock: Clock };
+type CopyTargetOptions = Omit<PostgresStoreOptions, 'maxBacklogPerDestination'> & { clock: Clock };
 
 /** Makes the schema unless it is there, for this master key. Throws StoreError as opening a store does. */
 export async function openPostgresCopyTarget(options: CopyTargetOptions): Promise<CopyTarget> {

@@ -4,7 +4,7 @@ import { idTime } from '../../model/id.ts';
 import { statement } from './statement.ts';
 import type { Tx } from './transaction.ts';
 
-export type HorizonName = 'bodies' | 'rows';
+type HorizonName = 'bodies' | 'rows';
 
 export interface Horizons {
   /** Events made before this (Unix ms) have no body any more, or no rows. */

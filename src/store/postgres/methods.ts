@@ -26,7 +26,7 @@ import { createStats } from './queries/stats.ts';
 import { createSubscriptionReads, createSubscriptionWrites } from './queries/subscriptions.ts';
 import type { Transactions } from './transaction.ts';
 
-export function createReadMethods(context: ReadContext) {
+function createReadMethods(context: ReadContext) {
   return {
     ...createEnvironmentReads(context),
     ...createChangeReads(context),

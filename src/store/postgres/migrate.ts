@@ -32,7 +32,7 @@ const KEY_CHECK = 'key_check';
 type Migration = { version: number; sql: string };
 
 /** In order; the number in a file's name is the schema version it leads to. */
-export function readMigrations(): Migration[] {
+function readMigrations(): Migration[] {
   return readdirSync(MIGRATIONS)
     .filter((name) => name.endsWith('.sql'))
     .sort()

@@ -9,7 +9,7 @@ import { uuidText } from './values.ts';
 
 const DAY_MS = 86_400_000;
 
-export type PartitionedTable = 'events' | 'event_bodies' | 'done_deliveries' | 'attempts';
+type PartitionedTable = 'events' | 'event_bodies' | 'done_deliveries' | 'attempts';
 
 /** How long a time a partition spans. Counted from 1970-01-01. */
 const PERIOD_MS: Readonly<Record<PartitionedTable, number>> = {
@@ -22,7 +22,7 @@ const PERIOD_MS: Readonly<Record<PartitionedTable, number>> = {
 export const PARTITIONED = Object.keys(PERIOD_MS) as PartitionedTable[];
 
 /** A program that is stopped for two weeks, or cannot make any for so long, still finds where to insert. */
-export const MADE_AHEAD_MS = 14 * DAY_MS;
+const MADE_AHEAD_MS = 14 * DAY_MS;
 
 const LOCK_TIMEOUT_MS = 200;
 /** One maker at a time: two would only wait for each other's locks. */

@@ -37,13 +37,13 @@ export type PostgresStoreOptions = {
   beforeStatement?: (name: string) => Promise<void>;
 };
 
-export const BACKLOG_MAX_DEFAULT = 10_000_000;
+const BACKLOG_MAX_DEFAULT = 10_000_000;
 
 /** Two that have the same key at once: the commit of one of them, and much more than that on a busy server. */
 const KEY_WAIT_MS_DEFAULT = 500;
 
 /** Connections for each kind of work. While one accept waits for its fsync the next one's statements run. */
-export const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
+const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
 
 const VERSION_MIN = 15;
 /**
@@ -65,7 +65,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-export type PostgresTool = ReturnType<typeof createToolMethods> & Pick<Store, 'close'>;
+type PostgresTool = ReturnType<typeof createToolMethods> & Pick<Store, 'close'>;
 
 /** For commands beside a running server. On an empty database throws `missing`, unless it `mayMake` the schema. */
 export async function openPostgresTool(options: PostgresStoreOptions & { mayMake: boolean }): Promise<PostgresTool> {
@@ -83,7 +83,7 @@ export async function openPostgresTool(options: PostgresStoreOptions & { mayMake
   }
 }
 
-export type Pools = Record<keyof typeof LANES, Pool> & {
+type Pools = Record<keyof typeof LANES, Pool> & {
   layout: Layout;
   connection: ConnectionOptions;
   isClosed: boolean;

@@ -27,7 +27,7 @@ export type BatchStatement<Row> = {
 export type BatchRow = readonly [shard: number, ...values: Value[]];
 
 /** How a batch statement's text speaks of its rows. */
-export type BatchParts = {
+type BatchParts = {
   /** `unnest(…) AS r (…)`, for FROM and USING. */
   rows: string;
   /** The condition that ties a table, by its alias, to the shard of `r`. */
@@ -127,7 +127,7 @@ function arraysOf(columns: Columns): string[] {
   return Object.values(columns).map((type, i) => `$${i + 2}::${type}[]`);
 }
 
-export type BoundStatement<Row> = { statement: Statement<Row>; values: Value[] };
+type BoundStatement<Row> = { statement: Statement<Row>; values: Value[] };
 
 /** The statements to run for these rows: one, or one for each shard or row. None for no rows. */
 export function bindBatch<Row>(

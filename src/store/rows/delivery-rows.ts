@@ -74,7 +74,7 @@ export type DeliveryRow = {
 };
 
 /** Unfinished in its row, but its destination is gone: it reads as dead from that moment on. */
-export function isEndedByDeletion(row: { status: number; deleted_at: number | null }): boolean {
+function isEndedByDeletion(row: { status: number; deleted_at: number | null }): boolean {
   return isUnfinished(row.status) && row.deleted_at !== null;
 }
 

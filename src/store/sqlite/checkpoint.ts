@@ -8,7 +8,7 @@ import { PAGE_BYTES, prepare } from './database.ts';
 import type { Database } from './database.ts';
 import { sqliteCode } from './errors.ts';
 
-export interface Checkpointer {
+interface Checkpointer {
   /** To be called when a writing method has ended. */
   afterWrite(): void;
 }

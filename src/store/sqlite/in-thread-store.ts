@@ -11,7 +11,7 @@ import { READING, WRITING } from './methods.ts';
 import type { MethodName } from './methods.ts';
 import { openInMemory } from './prepare-database.ts';
 
-export type InThreadOptions = WriteOptions & {
+type InThreadOptions = WriteOptions & {
   /** `:memory:`, or the URI of one in memory that has a name. */
   path: string;
   masterKey: Uint8Array;

@@ -57,8 +57,8 @@ export const READING = [
 
 type ReadingName = (typeof READING)[number];
 
-export type ReadMethods = Pick<Methods, ReadingName>;
-export type WriteMethods = Omit<Methods, ReadingName>;
+type ReadMethods = Pick<Methods, ReadingName>;
+type WriteMethods = Omit<Methods, ReadingName>;
 
 /** `readStats` counts in the writer's memory; the writer alone knows whether its files are in place. */
 export const WRITING = [

@@ -10,7 +10,7 @@ const MIGRATIONS = new URL('./migrations/', import.meta.url);
 type Migration = { version: number; sql: string };
 
 /** In order; the number in a file's name is the schema version it leads to. */
-export function readMigrations(): Migration[] {
+function readMigrations(): Migration[] {
   return readdirSync(MIGRATIONS)
     .filter((name) => name.endsWith('.sql'))
     .sort()

@@ -7,7 +7,7 @@ import type { Decision } from '../../model/transitions.ts';
 import type { AcceptResult, EventPayload, NewDelivery, NewEvent, ResultToRecord } from '../store.ts';
 import type { MethodName, Methods } from './methods.ts';
 
-export type Packed = { parameters: unknown[]; transfer: Transferable[] };
+type Packed = { parameters: unknown[]; transfer: Transferable[] };
 
 type Plain = string | number | boolean | null;
 type RecordRequest = Parameters<Methods['recordResults']>[0];

@@ -7,7 +7,7 @@ import { StoreError } from '../store.ts';
 import { lockPath } from './data-dir.ts';
 import { errnoOf, isBusy } from './errors.ts';
 
-export interface ServerLock {
+interface ServerLock {
   release(): void;
 }
 

@@ -34,8 +34,8 @@ export type SqliteStoreOptions = {
   onFatal?: (error: Error) => void;
 };
 
-export const DISK_RESERVE_BYTES_DEFAULT = 256 * 1024 * 1024;
-export const BACKLOG_MAX_DEFAULT = 10_000_000;
+const DISK_RESERVE_BYTES_DEFAULT = 256 * 1024 * 1024;
+const BACKLOG_MAX_DEFAULT = 10_000_000;
 
 type Thread = { worker: Worker; client: ThreadClient };
 

@@ -14,7 +14,7 @@ import type { Tx } from '../transaction.ts';
 import { insertDone, keyOf } from './delivery-tables.ts';
 import type { StoredDelivery } from './delivery-tables.ts';
 
-export type DeliveriesOfEvent = {
+type DeliveriesOfEvent = {
   environment: number;
   eventId: EventId;
   origin: DeliveryOrigin;

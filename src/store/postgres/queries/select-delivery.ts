@@ -99,7 +99,7 @@ function stateOf({ is_paused, deleted_at, held_until }: DestinationState): Omit<
 }
 
 /** Deleted ones too, for as long as a delivery refers to them. By the hex of their ids. */
-export async function selectDestinations(tx: Tx, ids: readonly Uint8Array[]): Promise<Map<string, DestinationState>> {
+async function selectDestinations(tx: Tx, ids: readonly Uint8Array[]): Promise<Map<string, DestinationState>> {
   const distinct = [...new Map(ids.map((id) => [hex(id), id])).values()];
   const shards = [...new Set(distinct.map((id) => keyOf(formatId('dst', id))[0]))];
   const [rows, held] = await Promise.all([

@@ -34,7 +34,7 @@ export function createEnvironmentReads({ db }: ReadContext) {
 }
 
 /** What an environment holds, and how it changes by the transaction under way. */
-export interface EnvironmentCounters {
+interface EnvironmentCounters {
   configVersion(environment: number): number;
   destinationCount(environment: number): number;
   subscriptionCount(environment: number): number;

@@ -9,7 +9,7 @@ import { prepare } from '../database.ts';
 
 type HolderRow = { rowid: number; event_id: Uint8Array; fingerprint: Uint8Array; expires_at: number };
 
-export type KeyClaim = {
+type KeyClaim = {
   environment: number;
   key: string;
   eventId: Uint8Array;
@@ -19,7 +19,7 @@ export type KeyClaim = {
 };
 
 /** Null: the key was free, or its window has ended; it is this event's now. To be called inside a transaction. */
-export type KeyClaimer = (claim: KeyClaim) => KeyHolder | null;
+type KeyClaimer = (claim: KeyClaim) => KeyHolder | null;
 
 const HASH_BYTES = 6;
 

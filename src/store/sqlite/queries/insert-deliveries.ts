@@ -16,7 +16,7 @@ const INSERT_DEAD = `
                           dead_reason, updated_at, completed_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ${DEAD}, ${deadReasonCode.numberOf('backlog_full')}, ?7, ?7)`;
 
-export type DeliveryInserter = (request: {
+type DeliveryInserter = (request: {
   environment: number;
   eventId: Uint8Array;
   origin: DeliveryOrigin;

@@ -14,7 +14,7 @@ export const DESTINATION_COLUMNS = `
   key, id, environment, url, name, status, paused_reason, retry_policy, max_in_flight, rate_per_second, headers,
   metadata, created_at, updated_at, deleted_at`;
 
-export interface SigningKeys {
+interface SigningKeys {
   /** Newest first. */
   read(destination: number): SigningKey[];
   insert(destination: number, key: SigningKey): void;

@@ -7,7 +7,7 @@ import type { WriteContext } from '../context.ts';
 import { prepare } from '../database.ts';
 import { createEnvironmentCounters } from './environments.ts';
 
-export interface Pauser {
+interface Pauser {
   /** Forgets what earlier transactions paused. */
   reset(): void;
   /** Nothing happens to a destination that is paused or deleted already. */
