@@ -12,8 +12,17 @@ import { hasRedis, startRedis } from '../redis.ts';
 import type { Fsync } from '../redis.ts';
 import type { Figure, Report } from '../report.ts';
 import { makeFolder, Program } from '../service.ts';
-import { bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, limitRunner, ratioOfRuns } from './throughput.ts';
-import { runClosed, runnerFor } from './throughput.ts';
+import {
+  bodyOf,
+  eventOf,
+  EVENT_TYPE,
+  figureOfRuns,
+  inTurn,
+  limitRunner,
+  ratioOfRuns,
+  runClosed,
+  runnerFor,
+} from './throughput.ts';
 import type { Run, RunOptions } from './throughput.ts';
 
 const FOLDER = fileURLToPath(new URL('../baselines/bullmq', import.meta.url));

@@ -4,8 +4,18 @@ import type { Bench, Case } from '../bench.ts';
 import { watchRss } from '../measure.ts';
 import { aimed } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
-import { batchOf, bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, limitRunner, ratioOfRuns } from './throughput.ts';
-import { runnerFor, storeCpu } from './throughput.ts';
+import {
+  batchOf,
+  bodyOf,
+  eventOf,
+  EVENT_TYPE,
+  figureOfRuns,
+  inTurn,
+  limitRunner,
+  ratioOfRuns,
+  runnerFor,
+  storeCpu,
+} from './throughput.ts';
 import type { Run, RunOptions } from './throughput.ts';
 
 const REPEATS = 3;

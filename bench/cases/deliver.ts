@@ -1,8 +1,18 @@
 import type { Bench, Case } from '../bench.ts';
 import { aimed } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
-import { bodyOf, CONNECTIONS, eventOf, EVENT_TYPE, inTurn, limitRunner, medianOf, runnerFor } from './throughput.ts';
-import { figureOfRuns, ratioOfRuns } from './throughput.ts';
+import {
+  bodyOf,
+  CONNECTIONS,
+  eventOf,
+  EVENT_TYPE,
+  inTurn,
+  limitRunner,
+  medianOf,
+  runnerFor,
+  figureOfRuns,
+  ratioOfRuns,
+} from './throughput.ts';
 import type { Run } from './throughput.ts';
 
 const REPEATS = 5;

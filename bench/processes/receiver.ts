@@ -2,10 +2,9 @@
 //   /ok   200 at once     /hang   never     /500   500     /slow   200 after 14 s     /flaky   500 to every twentieth
 // A name may follow, as in /ok-other: that is a group of its own, counted apart.
 import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { createMessageReader } from './http-reader.ts';
 import { LatencyHistogram, sharedNow, STAMP_LENGTH } from './latencies.ts';
 import { serve } from './protocol.ts';

@@ -7,8 +7,14 @@ import { ApiError } from '../../model/error.ts';
 import { idTime } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
-import { createdDestination, destination, destinationInput, destinationPage } from '../schemas/destination.ts';
-import { destinationPatch, destinationStatus } from '../schemas/destination.ts';
+import {
+  createdDestination,
+  destination,
+  destinationInput,
+  destinationPage,
+  destinationPatch,
+  destinationStatus,
+} from '../schemas/destination.ts';
 import type { DestinationInput, DestinationPatch } from '../schemas/destination.ts';
 import type { Cursors } from '../cursor.ts';
 import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../destination-rules.ts';

@@ -16,8 +16,15 @@ import type { Piece } from '../pieces.ts';
 import { present, presentEvent, presentEventWithDeliveries } from '../present.ts';
 import type { ApiApp } from '../route-config.ts';
 import { delivery } from '../schemas/delivery.ts';
-import { acceptedEvent, eventInput, eventPage, eventQuery, eventWithBody } from '../schemas/event.ts';
-import { replayedDeliveries, replayInput } from '../schemas/event.ts';
+import {
+  acceptedEvent,
+  eventInput,
+  eventPage,
+  eventQuery,
+  eventWithBody,
+  replayedDeliveries,
+  replayInput,
+} from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';
 import { readTimeRange } from '../time-range.ts';
 

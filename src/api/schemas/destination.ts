@@ -9,8 +9,19 @@ import {
   URL_LENGTH_MAX,
 } from '../../model/destination.ts';
 import { DELAYS_MAX, DELAY_SECONDS_MAX } from '../../model/retry-policy.ts';
-import { anyObject, closed, FUTURE_TIME, id, named, nullable, omissible, oneOf, pageOf } from './fields.ts';
-import { shownAs, time } from './fields.ts';
+import {
+  anyObject,
+  closed,
+  FUTURE_TIME,
+  id,
+  named,
+  nullable,
+  omissible,
+  oneOf,
+  pageOf,
+  shownAs,
+  time,
+} from './fields.ts';
 
 /** NUL is the one character that not every store can keep. */
 export const name = Type.String({ maxLength: NAME_LENGTH_MAX, pattern: '^[^\\u0000]*$', examples: ['Orders of ACME'] });

@@ -4,8 +4,19 @@ import { BATCH_EVENTS_MAX } from '../../model/event.ts';
 import { delivery, deliveryStatus } from './delivery.ts';
 import { errorMembers } from './error.ts';
 import { eventType, eventTypePattern } from './event-type.ts';
-import { anyObject, closed, id, named, nullable, omissible, pageOf, pageQuery } from './fields.ts';
-import { shownAs, time, timeInput } from './fields.ts';
+import {
+  anyObject,
+  closed,
+  id,
+  named,
+  nullable,
+  omissible,
+  pageOf,
+  pageQuery,
+  shownAs,
+  time,
+  timeInput,
+} from './fields.ts';
 
 const body = anyObject({
   description: 'What the destinations get: kept and delivered byte for byte, at most 262,144 bytes.',
