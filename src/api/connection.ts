@@ -10,7 +10,7 @@ import { Turns } from './turns.ts';
 
 /** Requests of a connection that are under way at once; what it sends beyond them waits unread. */
 export const PIPELINED_MAX = 16;
-/** What the objects of a request under way take. */
+/** What a request under way takes: its objects, and a short answer. */
 const REQUEST_BYTES = 8_192;
 /** A connection that is refused has this long to read the answers to what it asked before ... */
 const REFUSED_MS = 30_000;
@@ -69,7 +69,7 @@ export class Connection implements Holder {
     const exchange: Exchange = { request, response, bytes: 0, start };
     this.#exchanges.push(exchange);
     const hasRoom = this.#holdFor(exchange, REQUEST_BYTES);
-    response.once('close', () => this.#end(exchange));
+    response.on('close', () => this.#end(exchange));
     if (this.#exchanges.length > 1 || request.headers['transfer-encoding'] !== undefined) this.#turns.begin();
     if (this.#exchanges.length <= PIPELINED_MAX) this.#start(exchange);
     // The first read may have brought hundreds at once. They wait, but not where there is no room for them.

@@ -2,11 +2,12 @@
 // bytes, however small a caller makes them.
 
 const CAPACITY_MIN = 4_096;
+const EMPTY = Buffer.alloc(0);
 
 export class GrowingBuffer {
   /** Bytes so far. */
   length = 0;
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = EMPTY;
   readonly #lengthMax: number;
 
   constructor(lengthMax: number) {
@@ -30,6 +31,7 @@ export class GrowingBuffer {
 
   /** All of it, without room that was kept for more: the memory may be kept for long. */
   take(): Buffer {
+    if (this.length === this.capacity) return this.#bytes;
     const bytes = this.#bytes.subarray(0, this.length);
     return this.length * 2 > this.capacity ? bytes : Buffer.from(bytes);
   }

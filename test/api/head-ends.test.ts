@@ -1,7 +1,7 @@
 // However a connection's bytes are cut into packets: no piece completes two heads, and nothing is lost or moved.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { HeadEnds } from '../../src/api/head-ends.ts';
 
 /** The pieces that the packets are cut into. */

@@ -10,7 +10,7 @@ function readSlowly({ bytesPerSecond, answerBytes, answers = 1 }: Record<string,
   seconds: number;
   all: boolean;
 } {
-  const total = answerBytes! * answers!;
+  const total = answerBytes! * answers;
   const socket = { writableLength: total, bytesWritten: total };
   const pace = new TakePace(socket);
   for (let seconds = 0; ; seconds++) {

@@ -56,6 +56,7 @@ for (const [what, callers] of Object.entries({ tunnels: TUNNELS, refusals: REFUS
       const bytes = sends(service, eventId);
       await Promise.all(Array.from({ length: CONNECTIONS }, () => call(t, service, bytes, ends)));
     }
+    await allTaken(t, service);
     await until(async () => (await countDescriptors(service)) <= before + FEW, `the ${before} descriptors of before`);
     t.diagnostic(`as before after ${Math.round((performance.now() - startedAt) / 1000)} s`);
     assert.equal((await new Api(service).send('GET', '/v1/events')).status, 200);
@@ -69,6 +70,7 @@ test('answers that nobody reads cost little memory, and their connections', ON_L
   const requests = read(service, eventId).repeat(480);
   await Promise.all(Array.from({ length: 10 }, () => call(t, service, requests, false)));
   await new Api(service).publish('hostile.other');
+  await allTaken(t, service);
   await until(async () => (await countDescriptors(service)) <= before + FEW, 'the end of those connections');
   await assertSmall(t, service);
 });
@@ -83,6 +85,7 @@ test('more unread answers than there is memory for cost nobody else an answer', 
     const { status } = await new Api(service).send('POST', '/v1/events', { type: 'hostile.other', body: {} });
     return status === 202;
   }, 'an event that is accepted');
+  await allTaken(t, service);
   await until(async () => (await countDescriptors(service)) < before + 200, 'the end of those that held the most');
   await assertSmall(t, service);
 });
@@ -129,6 +132,13 @@ async function call(scope: Scope, service: Service, bytes: string, ends: boolean
   if (bytes !== '') socket.write(bytes);
   if (ends) socket.end();
   return socket;
+}
+
+/** Resolves when the service has taken every connection so far: it takes them in their order. */
+async function allTaken(scope: Scope, service: Service): Promise<void> {
+  const socket = await call(scope, service, `${HEALTH}connection: close\r\n\r\n`, false);
+  assert.match(await firstLine(socket), / 200 /);
+  socket.destroy();
 }
 
 async function firstLine(socket: Socket): Promise<string> {
