@@ -10,7 +10,7 @@ import { Turns } from './turns.ts';
 
 /** Requests of a connection that are under way at once; what it sends beyond them waits unread. */
 const PIPELINED_MAX = 16;
-/** What the objects of a request under way take. */
+/** What a request under way takes: its objects, and a short answer. */
 const REQUEST_BYTES = 8_192;
 /** A connection that is refused has this long to read the answers to what it asked before ... */
 const REFUSED_MS = 30_000;

@@ -8,11 +8,14 @@ import { heldBytesOf } from './pieces.ts';
 import { overBudget } from './request-body.ts';
 
 const SLICE_BYTES = 65_536;
+/** Up to here an answer is among what is counted for any request. */
+const SHORT_LENGTH = 2_048;
 /** What Node keeps of an answer that is a stream. */
 const STREAM_BYTES = 2 * SLICE_BYTES;
 
 /** The `onSend` step: what to send instead. Throws ApiError where there is no room for a long answer to a mere read. */
 export function holdAnswer(reply: FastifyReply, payload: unknown, connections: Connections): unknown {
+  if (typeof payload === 'string' && payload.length <= SHORT_LENGTH) return payload;
   const { raw, request } = reply;
   const connection = connections.of(request.raw.socket);
   if (connection === undefined || request.method === 'HEAD' || payload == null) return payload;

@@ -83,9 +83,7 @@ function addHooks(app: ApiApp, services: ApiServices, connections: Connections):
   const { authenticator, log } = services;
   const reads = new ReadsAtOnce();
   app.addHook('onRequest', (request, reply, done) => {
-    const check = () => {
-      checkAccess(app, authenticator, request, reply);
-    };
+    const check = () => checkAccess(app, authenticator, request, reply);
     // Not for what needs no key: who looks whether the service is alive must be told so.
     const enter = () => {
       const begin = () => done(connections.heldBytes.isOver ? overBudget() : undefined);
@@ -117,8 +115,8 @@ function addHooks(app: ApiApp, services: ApiServices, connections: Connections):
     if (schema?.body === undefined) refuseParts(request.body, 'fields');
     done();
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    reads.leave(reply.raw);
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.method === 'GET') reads.leave(reply.raw);
     let answer: unknown;
     try {
       answer = holdAnswer(reply, payload, connections);

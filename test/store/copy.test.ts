@@ -173,7 +173,7 @@ describe('a copy is refused', () => {
   it('and nothing is made, where there is no store', async (t) => {
     const dataDir = makeDataDir(t);
     const url = await databases.makeEmpty(t);
-    await assert.rejects(copy(dataDir, url, { masterKey: null }), refuses('unwritable', dataDir));
+    await assert.rejects(copy(dataDir, url, { masterKey: null }), refuses('missing', dataDir));
     assert.deepEqual(await server.query(`SELECT to_regclass('meta') AS made`, databaseOf(url)), [{ made: null }]);
   });
 
