@@ -1,6 +1,6 @@
 // Stands between a socket and Node's parser of HTTP where a connection sends more than a request at a time. The parser
-// alone would make requests of all that each read brings, hundreds at times. Here it gets one head at a time, and what a
-// connection may not begin yet goes back to the socket: unread, so that in the end TCP itself holds the caller back.
+// alone would make requests of all that each read brings, hundreds at times. Here it gets one head at a time, and what
+// a connection may not begin yet goes back to the socket: unread, so that in the end TCP itself holds the caller back.
 import type { Socket } from 'node:net';
 import { HeadEnds } from './head-ends.ts';
 
