@@ -51,6 +51,36 @@ async function makeProxied(t: TestContext, clock: Clock = systemClock): Promise<
 
 const isUnavailable = (error: unknown): boolean => error instanceof StoreError && error.code === 'unavailable';
 
+describe('a server that crashes at COMMIT and gives the transaction’s id to another one', () => {
+  it('an event of which nothing is stored is not answered as accepted', async (t) => {
+    const crashing = await startPostgres(['wal_writer_delay=10s']);
+    atEnd(t, () => crashing.stop());
+    await crashing.query('CREATE DATABASE crashing');
+    const url = crashing.urlOf('crashing');
+    let step: 'before' | 'inserting' | 'crashed' = 'before';
+    const beforeStatement = async (name: string): Promise<void> => {
+      if (name === 'events_insert' && step === 'before') step = 'inserting';
+      if (name !== 'COMMIT' || step !== 'inserting') return;
+      step = 'crashed';
+      const [mine] = await crashing.query('SELECT max(backend_xid::text::int8) AS xid FROM pg_stat_activity');
+      await crashing.halt();
+      await crashing.resume();
+      for (let given = 0; given < Number(mine!['xid']);) {
+        const [other] = await crashing.query('SELECT pg_current_xact_id()::text::int8 AS xid');
+        given = Number(other!['xid']);
+      }
+    };
+    const store = await openPostgresStore(storeOptions(url, { clock: patientClock, beforeStatement }));
+    atEnd(t, () => store.close());
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    // Whether it was tried again and stored then, or refused: what is answered as accepted is there.
+    const accepted = await scene.acceptOne(destination).catch(() => null);
+    if (accepted !== null) assert.ok((await scene.read(accepted.id)) !== null, 'it was accepted and is not stored');
+    assert.equal(step, 'crashed');
+  });
+});
+
 describe('a connection that is lost at COMMIT, and nobody to ask for long', () => {
   it('the result that is handed in again is recorded once', async (t) => {
     const { scene, proxy } = await makeProxied(t, hastyClock);

@@ -22,7 +22,11 @@ export interface Tx {
   batch<Row>(statement: BatchStatement<Row>, rows: readonly BatchRow[], more?: readonly Value[]): Promise<Row[]>;
   /** Ends the transaction without effect, with this result. */
   refuse<Result>(result: Result): Result;
+  /** This finds a row if the transaction was committed, and none if not: to be asked should nobody say which. */
+  provedBy(statement: Statement<unknown>, values: readonly Value[]): void;
 }
+
+type Proof = { statement: Statement<unknown>; values: readonly Value[] };
 
 export interface Transactions {
   /** All or nothing, durable when it resolves. `work` may run several times, each on a state of its own. */
@@ -108,10 +112,18 @@ export function createTransactions(options: Options): Transactions {
     }
   };
 
+  const isCommitted = async ({ xid, proof }: { xid: string; proof: Proof | null }): Promise<boolean> => {
+    if ((await resolve(xid)) !== 'committed') return false;
+    // A server that crashed gives out again the ids of transactions of which nothing had reached its log: what is
+    // committed under this id may be another transaction.
+    if (proof === null) return true;
+    return (await lookOnce(options, (tx) => tx.run(proof.statement, proof.values))).length > 0;
+  };
+
   const settle = async <Result>(ending: Ending<Result>): Promise<Result> => {
     if (ending.end === 'committed') return ending.result;
     try {
-      if ((await resolve(ending.xid)) === 'committed') return ending.result;
+      if (await isCommitted(ending)) return ending.result;
     } catch (error) {
       throw new OutcomeUnknown(ending.xid, ending.result, error);
     }
@@ -147,7 +159,7 @@ function createRetries(clock: Clock, random: Random) {
 type Ending<Result> =
   | { end: 'committed'; result: Result }
   /** The connection was lost between COMMIT and its answer. */
-  | { end: 'unknown'; xid: string; result: Result; error: unknown };
+  | { end: 'unknown'; xid: string; proof: Proof | null; result: Result; error: unknown };
 
 async function writeOnce<Result>(options: Options, work: (tx: Tx) => Promise<Result>): Promise<Ending<Result>> {
   return withConnection(options.pool, async (client, discard) => {
@@ -182,7 +194,7 @@ async function commit<Result>(
       throw error;
     }
     discard(error as Error);
-    return { end: 'unknown', xid, result, error };
+    return { end: 'unknown', xid, proof: tx.proof, result, error };
   }
 }
 
@@ -258,6 +270,7 @@ class PipelinedTransaction implements Tx {
   readonly #pipeline: Pipeline;
   readonly #options: Options;
   readonly #sent: Promise<unknown>[] = [];
+  #proof: Proof | null = null;
 
   constructor(client: PoolClient, options: Options) {
     this.#client = client;
@@ -297,6 +310,14 @@ class PipelinedTransaction implements Tx {
 
   refuse<Result>(result: Result): Result {
     throw new Refusal(result);
+  }
+
+  provedBy(what: Statement<unknown>, values: readonly Value[]): void {
+    this.#proof = { statement: what, values };
+  }
+
+  get proof(): Proof | null {
+    return this.#proof;
   }
 
   /** The server answers the COMMIT of a transaction that has failed with ROLLBACK, and no error. */

@@ -9,7 +9,7 @@
 import type { AcceptResult, NewEvent } from '../../store.ts';
 import type { BacklogChange } from '../backlog.ts';
 import type { WriteContext } from '../context.ts';
-import { insertStatement } from '../statement.ts';
+import { insertStatement, statement } from '../statement.ts';
 import type { Tx } from '../transaction.ts';
 import { keyOf } from './delivery-tables.ts';
 import { readConfigVersion } from './environments.ts';
@@ -31,6 +31,8 @@ const INSERT_BODIES = insertStatement(
     INSERT INTO event_bodies (shard, event_id, body) SELECT r.shard, r.event_id, r.body FROM ${rows}`,
 );
 
+const IS_STORED = statement<unknown>('events_is_stored', 'SELECT 1 FROM events WHERE shard = $1::int2 AND id = $2');
+
 export async function acceptTogether(
   tx: Tx,
   context: WriteContext,
@@ -41,6 +43,7 @@ export async function acceptTogether(
   const duplicates = await claimKeys(tx, fresh, { ...context, keyWaitMs });
   const accepted = fresh.filter(({ id }) => !duplicates.has(id));
   insertEvents(tx, accepted);
+  if (accepted.length > 0) tx.provedBy(IS_STORED, keyOf(accepted[0]!.id));
   const born = accepted.map(({ environment, id, dueAt, deliveries }) => {
     return { environment, eventId: id, origin: 'event' as const, dueAt, deliveries };
   });

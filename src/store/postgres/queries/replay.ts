@@ -4,10 +4,18 @@ import type { ReplayRequest, ReplayResult } from '../../store.ts';
 import { withPartitions } from '../bisect.ts';
 import type { WriteContext } from '../context.ts';
 import { writeCounted } from '../context.ts';
+import { statement } from '../statement.ts';
 import { keyOf, timesOf } from './delivery-tables.ts';
 import { readConfigVersion } from './environments.ts';
 import { SELECT_EVENT, hasBody } from './event-rows.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
+
+// One statement, so that a delivery on its way from one table to the other is in exactly one of them.
+const IS_STORED = statement<unknown>(
+  'deliveries_is_stored',
+  `SELECT 1 FROM open_deliveries WHERE shard = $1::int2 AND id = $2
+   UNION ALL SELECT 1 FROM done_deliveries WHERE shard = $1::int2 AND id = $2`,
+);
 
 export function createReplayWrites(context: WriteContext) {
   const { write, backlog, horizons, partitions } = context;
@@ -27,6 +35,7 @@ export function createReplayWrites(context: WriteContext) {
       const [backlogFull] = insertDeliveries(tx, context, change, [
         { environment, eventId, origin: 'replay', dueAt: now, deliveries },
       ]);
+      if (deliveries.length > 0) tx.provedBy(IS_STORED, keyOf(deliveries[0]!.id));
       return { result: 'replayed', backlogFull: backlogFull! };
     });
 
