@@ -30,8 +30,11 @@ export type AttemptRequest = {
   timeoutMs: number;
 };
 
-/** Never rejects. Aborting ends it as `cancelled`; what that means is the caller's to decide. */
-export type Perform = (request: AttemptRequest, abort?: Abort) => Promise<AttemptResult>;
+/**
+ * Never rejects. Aborting ends it as `cancelled`; what that means is the caller's to decide. `mayWrite` is asked when a
+ * connection has been made, which takes time; if it says no, nothing is written, and the attempt is `cancelled` too.
+ */
+export type Perform = (request: AttemptRequest, abort?: Abort, mayWrite?: () => boolean) => Promise<AttemptResult>;
 
 /** `onFault` hears of exceptions that only a programming error can cause; the attempt then counts as failed. */
 export function createPerform(options: {
@@ -44,13 +47,18 @@ export function createPerform(options: {
   const targetOf = createTargets();
   const userAgent = `Postrider/${options.version}`;
 
-  const exchange = async (request: AttemptRequest, start: Start, abort: Abort | undefined): Promise<Reply> => {
+  const exchange = async (request: AttemptRequest, start: Start, { abort, mayWrite }: Hold): Promise<Reply> => {
     const { environment, mode, payload, timeoutMs } = request;
     const target = targetOf(request.url);
     const headers = headersOf(request, { userAgent, timestampSeconds: Math.floor(start.at / 1000) });
     const remainingMs = (): number => start.monotonic + timeoutMs - clock.monotonic();
-    const open = (): Promise<Connection> =>
-      pools.open({ environment, mode, target, budgetMs: Math.min(CONNECT_MS_MAX, remainingMs()), abort });
+    const open = async (): Promise<Connection> => {
+      const budgetMs = Math.min(CONNECT_MS_MAX, remainingMs());
+      const opened = await pools.open({ environment, mode, target, budgetMs, abort });
+      if (mayWrite?.() !== false) return opened;
+      pools.release(opened);
+      throw new ConnectError('cancelled', 'called off while the connection was made');
+    };
     const sendOn = (connection: Connection, withinMs: number): Promise<Reply> =>
       send({ clock, connection, path: target.path, headers, payload, timeoutMs: withinMs, abort });
 
@@ -69,11 +77,11 @@ export function createPerform(options: {
     return reply;
   };
 
-  return async (request, abort) => {
+  return async (request, abort, mayWrite) => {
     const start = { at: clock.now(), monotonic: clock.monotonic() };
     let end: AttemptEnd;
     try {
-      end = endOfReply(await exchange(request, start, abort), request.timeoutMs, clock.now());
+      end = endOfReply(await exchange(request, start, { abort, mayWrite }), request.timeoutMs, clock.now());
     } catch (error) {
       if (!(error instanceof ConnectError)) onFault(error);
       end = endOfError(error);
@@ -83,6 +91,8 @@ export function createPerform(options: {
 }
 
 type Start = { at: number; monotonic: number };
+/** What may still stop it. */
+type Hold = { abort: Abort | undefined; mayWrite: (() => boolean) | undefined };
 type AttemptEnd = Omit<AttemptResult, 'startedAt' | 'durationMs'>;
 
 function headersOf(request: AttemptRequest, own: { userAgent: string; timestampSeconds: number }): string[] {

@@ -70,7 +70,12 @@ export class AttemptPipeline {
     if (payload === null) return NOT_OURS;
     if (refusal !== null) return refusal;
     const result = await this.#request(queue, attempt, payload);
-    return attempt.isAbandoned && result.outcome === 'cancelled' ? NOT_OURS : { result };
+    if (result.outcome !== 'cancelled') return { result };
+    if (attempt.isAbandoned) return NOT_OURS;
+    if (this.#options.ownership.mayStart(queue.id)) return { result };
+    // Called off when its connection was there: the lease had run out, perhaps while the process slept, or the shard
+    // was given away. The attempt has not happened.
+    return queue.isOver ? NOT_OURS : { result: null, dueAt: attempt.delivery.dueAt };
   }
 
   /** From the end of the request to its stored result. Resolves with when to look for the delivery again. */
@@ -113,7 +118,7 @@ export class AttemptPipeline {
   }
 
   #request(queue: DestinationQueue, attempt: AttemptUnderWay, payload: Uint8Array): Promise<AttemptResult> {
-    const { perform, clock, modeOf } = this.#options;
+    const { perform, clock, ownership, modeOf } = this.#options;
     const { delivery } = attempt;
     const { destination } = queue;
     const now = clock.now();
@@ -130,7 +135,7 @@ export class AttemptPipeline {
       payload,
       timeoutMs: queue.schedule.timeoutMs,
     };
-    return perform(request, attempt.aborter);
+    return perform(request, attempt.aborter, () => ownership.mayStart(queue.id));
   }
 
   #noteHealth(

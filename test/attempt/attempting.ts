@@ -33,7 +33,7 @@ export type Attempting = {
   /** What should have been impossible; a test that expects nothing here leaves it empty. */
   faults: unknown[];
   /** One attempt at the receiver, by default in test mode. */
-  attempt: (changes?: Partial<AttemptRequest>, abort?: Abort) => Promise<AttemptResult>;
+  attempt: (changes?: Partial<AttemptRequest>, abort?: Abort, mayWrite?: () => boolean) => Promise<AttemptResult>;
   url: (path?: string) => string;
 };
 
@@ -71,8 +71,12 @@ export async function startAttempting(t: TestContext, options: Options = {}): Pr
     payload: PAYLOAD,
     timeoutMs: 10_000,
   } as const satisfies AttemptRequest;
-  const attempt = async (changes: Partial<AttemptRequest> = {}, abort?: Abort): Promise<AttemptResult> => {
-    const result = await attempter.perform({ ...request, ...changes }, abort);
+  const attempt = async (
+    changes: Partial<AttemptRequest> = {},
+    abort?: Abort,
+    mayWrite?: () => boolean,
+  ): Promise<AttemptResult> => {
+    const result = await attempter.perform({ ...request, ...changes }, abort, mayWrite);
     assertSound(result);
     return result;
   };

@@ -187,6 +187,14 @@ describe('an abort', () => {
     assert.equal(receiver.requests.length, 1);
   });
 
+  test('in whatever way it is called off while its connection is made, nothing is written', async (t) => {
+    const { attempt, receiver } = await startAttempting(t);
+    assert.equal((await attempt({}, undefined, () => false)).outcome, 'cancelled');
+    assert.equal(receiver.requests.length, 0);
+    assert.equal((await attempt({}, undefined, () => true)).outcome, 'succeeded');
+    assert.equal(receiver.requests.length, 1);
+  });
+
   test('that never comes leaves no listener, and too late changes nothing', async (t) => {
     const { attempt } = await startAttempting(t);
     const listeners = new Set<() => void>();
