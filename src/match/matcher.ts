@@ -1,5 +1,5 @@
 // What finds the subscriptions that want an event. Three do: linear.ts is obviously right, indexed.ts is fast, and
-// apart.ts lets indexed.ts do on a thread what would hold up the event loop. One test suite holds them to each other.
+// bounded.ts lets indexed.ts do on a thread what would hold up the event loop. One test suite holds them to each other.
 import type { DestinationId, SubscriptionId } from '../model/id.ts';
 import type { Filter } from './filter.ts';
 
