@@ -19,6 +19,7 @@ COPY package.json package-lock.json LICENSE ./
 COPY scripts/ensure-installed scripts/
 COPY bin bin
 COPY src src
+COPY demo demo
 
 ENV NODE_ENV=production \
   NODE_COMPILE_CACHE=/tmp/node-compile-cache \

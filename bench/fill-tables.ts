@@ -3,7 +3,7 @@
 import { Pool } from 'pg';
 import type { Client } from 'pg';
 import { firstIdBytesAt } from '../src/model/id.ts';
-import { openPartitions } from '../src/store/postgres/partitions.ts';
+import { openPartitions } from '../src/store/postgres/schema/partitions.ts';
 import { makeChunk, shardOf, TIME_BYTES, timesOf } from './history.ts';
 import type { ChunkDelivery, Growth } from './history.ts';
 import { fillDatabase } from './postgres.ts';

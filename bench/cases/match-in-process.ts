@@ -1,8 +1,8 @@
 // The matcher by itself: µs for each event, over kinds of subscriptions and how many there are.
 import { performance } from 'node:perf_hooks';
-import { parseBody } from '../../src/match/body.ts';
-import type { Filter } from '../../src/match/filter.ts';
-import { isFilterFault, parseFilter } from '../../src/match/filter-parse.ts';
+import { parseBody } from '../../src/json/body.ts';
+import type { Filter } from '../../src/match/filter/filter.ts';
+import { isFilterFault, parseFilter } from '../../src/match/filter/parse.ts';
 import { IndexedMatcher } from '../../src/match/indexed.ts';
 import { aimed, figureOf } from '../report.ts';
 import type { Figure } from '../report.ts';

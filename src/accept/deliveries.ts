@@ -1,5 +1,5 @@
 // From the subscriptions that matched to deliveries: what the store is given, and what dispatch can start.
-import type { Configuration } from '../match/follow.ts';
+import type { Configuration } from '../configuration/follower.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { idShard } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';

@@ -1,6 +1,6 @@
 // Replaying an event: new deliveries for an old event, matched against the subscriptions as they are now.
-import { parseBody } from '../match/body.ts';
-import type { Configuration } from '../match/follow.ts';
+import { parseBody } from '../json/body.ts';
+import type { Configuration } from '../configuration/follower.ts';
 import type { Delivery, OpenDelivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import type { Event } from '../model/event.ts';

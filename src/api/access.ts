@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKey, Scope } from '../model/api-key.ts';
 import { ApiError } from '../model/error.ts';
 import type { Authenticator } from './auth.ts';
-import { checkHttp } from './http-rules.ts';
+import { checkHttp } from './http/rules.ts';
 import type { ApiApp } from './route-config.ts';
 
 /** All that any route takes. */

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey, Scope } from '../model/api-key.ts';
 import type { ErrorCode } from '../model/error.ts';
-import type { BodyShape } from './request-json.ts';
+import type { BodyShape } from './input/request-json.ts';
 
 export type RouteConfig = {
   /** What a key needs to call it; null: no key is asked for. */

@@ -7,17 +7,17 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { ApiError } from '../model/error.ts';
 import { checkAccess, METHODS, repairUrl } from './access.ts';
 import { UnknownKeyError } from './auth.ts';
-import { createConnectionErrors } from './connection-errors.ts';
-import { Connections } from './connections.ts';
-import { createCursors } from './cursor.ts';
-import { sendError, toApiError } from './error-response.ts';
-import { createHttpServer, HEADER_BYTES_MAX } from './http-server.ts';
-import { holdAnswer } from './long-answer.ts';
+import { createConnectionErrors } from './http/connection-errors.ts';
+import { Connections } from './http/connections.ts';
+import { createCursors } from './input/cursor.ts';
+import { sendError, toApiError } from './output/error-response.ts';
+import { createHttpServer, HEADER_BYTES_MAX } from './http/server.ts';
+import { holdAnswer } from './http/long-answer.ts';
 import { addOpenapi } from './openapi/document.ts';
 import { documentedPath } from './openapi/operation.ts';
-import { discardBody, overBudget, readBody } from './request-body.ts';
-import { ReadsAtOnce } from './reads-at-once.ts';
-import { clip, parseRequestJson, pointTo } from './request-json.ts';
+import { discardBody, overBudget, readBody } from './http/request-body.ts';
+import { ReadsAtOnce } from './http/reads-at-once.ts';
+import { clip, parseRequestJson, pointTo } from './input/request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
 import type { ApiApp } from './route-config.ts';
 import { addApiKeyRoutes } from './routes/api-keys.ts';
@@ -32,7 +32,7 @@ import { addSigningKeyRoutes } from './routes/signing-keys.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
 import { SHOWN_AS } from './schemas/fields.ts';
 import type { Answer, ApiServices } from './services.ts';
-import { explainFaults, readQueryNumbers } from './validation.ts';
+import { explainFaults, readQueryNumbers } from './input/validation.ts';
 
 /** The server, ready to listen (`listen`), to be tried without a socket (`inject`) and to be drained (`close`). */
 export async function createServer(services: ApiServices): Promise<ApiApp> {

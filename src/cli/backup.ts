@@ -1,6 +1,6 @@
 // A copy of the database that is whole, taken while the service runs.
 import { UsageError } from '../config.ts';
-import { backupSqlite } from '../store/sqlite/backup.ts';
+import { backupSqlite } from '../store/sqlite/file/backup.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command } from './command.ts';
 import { print, printJson } from './output.ts';

@@ -8,12 +8,12 @@ import { systemClock } from '../runtime/clock.ts';
 import { StoreError } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command } from './command.ts';
-import { NEXT_STEPS } from './demo/next-steps.ts';
-import { createTextReport, silentReport } from './demo/report.ts';
-import type { Report } from './demo/report.ts';
-import { createService } from './demo/service.ts';
-import { STEPS } from './demo/steps.ts';
-import { Tour } from './demo/tour.ts';
+import { NEXT_STEPS } from '../../demo/next-steps.ts';
+import { createTextReport, silentReport } from '../../demo/report.ts';
+import type { Report } from '../../demo/report.ts';
+import { createService } from '../../demo/service.ts';
+import { STEPS } from '../../demo/steps.ts';
+import { Tour } from '../../demo/tour.ts';
 
 export const demoCommand: Command = {
   name: 'demo',

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { startApp } from '../app.ts';
-import type { App } from '../app.ts';
+import { startApp } from '../app/app.ts';
+import type { App } from '../app/app.ts';
 import { SETTINGS, UsageError, VERSION } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import type { Mode } from '../model/api-key.ts';

@@ -2,8 +2,8 @@
 // that takes more is matched on a thread of its environment's own; many that take little wait for the next turn.
 import type { SubscriptionId } from '../model/id.ts';
 import { IndexedMatcher } from './indexed.ts';
-import { LargeEvents } from './large-events.ts';
-import type { LargeEventsOptions } from './large-events.ts';
+import { LargeEvents } from './apart/large-events.ts';
+import type { LargeEventsOptions } from './apart/large-events.ts';
 import type { Matcher, MatchBody, MatchEntry, MatchScope } from './matcher.ts';
 import { EVERYTHING } from './matcher.ts';
 import { TooMuchWork, Work } from './work.ts';

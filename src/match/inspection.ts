@@ -1,9 +1,9 @@
 // One event's body, as all filters that may want it look at it: what a path with [*] selects is found once for all of
 // them, however many there are (selection.ts).
-import type { Filter, FilterTest } from './filter.ts';
-import { holdsForNone, satisfies, stepInto } from './filter-evaluate.ts';
-import type { FilterPath, PathStep } from './filter-path.ts';
-import { EVERY } from './filter-path.ts';
+import type { Filter, FilterTest } from './filter/filter.ts';
+import { holdsForNone, satisfies, stepInto } from './filter/evaluate.ts';
+import type { FilterPath, PathStep } from './filter/path.ts';
+import { EVERY } from './filter/path.ts';
 import { Selection } from './selection.ts';
 import type { Work } from './work.ts';
 

@@ -1,7 +1,7 @@
 // What finds the subscriptions that want an event. Three do: linear.ts is obviously right, indexed.ts is fast, and
 // bounded.ts lets indexed.ts do on a thread what would hold up the event loop. One test suite holds them to each other.
 import type { DestinationId, SubscriptionId } from '../model/id.ts';
-import type { Filter } from './filter.ts';
+import type { Filter } from './filter/filter.ts';
 
 /** A subscription, as far as matching knows it. */
 export type MatchEntry = {

@@ -5,11 +5,11 @@
 // up for every event. So 100,000 filters on {status, customer_id} soon lie under customer_id.
 import type { Bucket } from './bucket.ts';
 import { addToBucket, bucketSize, forEachIn, removeFromBucket } from './bucket.ts';
-import type { Equality } from './filter.ts';
-import { listEqualities } from './filter.ts';
-import type { Scalar } from './filter-json.ts';
-import { isScalar } from './filter-json.ts';
-import type { FilterPath } from './filter-path.ts';
+import type { Equality } from './filter/filter.ts';
+import { listEqualities } from './filter/filter.ts';
+import type { Scalar } from './filter/json.ts';
+import { isScalar } from './filter/json.ts';
+import type { FilterPath } from './filter/path.ts';
 import type { Inspection } from './inspection.ts';
 import type { MatchEntry } from './matcher.ts';
 

@@ -1,13 +1,13 @@
 // The values that a path with [*] selects in one body, and the selections of longer paths that begin with it: a tree
 // of paths that grows as filters ask. Values are listed once for all paths, members of many objects sorted by name in
 // one pass, and tests are answered by tables once a few were answered by looking at every value.
-import { isEqual, isJsonObject, listMembers } from './compare.ts';
-import { holdsForNone, satisfies, stepInto } from './filter-evaluate.ts';
-import type { FilterTest } from './filter.ts';
-import type { Literal, Scalar } from './filter-json.ts';
-import { isScalar } from './filter-json.ts';
-import type { PathStep } from './filter-path.ts';
-import { EVERY } from './filter-path.ts';
+import { isEqual, isJsonObject, listMembers } from './filter/compare.ts';
+import { holdsForNone, satisfies, stepInto } from './filter/evaluate.ts';
+import type { FilterTest } from './filter/filter.ts';
+import type { Literal, Scalar } from './filter/json.ts';
+import { isScalar } from './filter/json.ts';
+import type { PathStep } from './filter/path.ts';
+import { EVERY } from './filter/path.ts';
 import { ValueTables } from './value-tables.ts';
 import { Work } from './work.ts';
 

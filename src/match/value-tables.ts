@@ -1,12 +1,12 @@
 // Answers tests about a long list of values without looking at each: equality by count, order by the extremes, the
 // ends of strings by sorted lists. Each table is made when first asked for.
-import { canonicalText } from './canonical.ts';
-import { compareByCodePoint, containsText, isJsonObject } from './compare.ts';
-import { satisfies } from './filter-evaluate.ts';
-import type { FilterTest } from './filter.ts';
-import type { Literal, Scalar } from './filter-json.ts';
-import { FILTER_BYTES_MAX, isScalar } from './filter-json.ts';
-import { WideNumber } from './wide-number.ts';
+import { canonicalText } from '../json/canonical.ts';
+import { compareByCodePoint, containsText, isJsonObject } from './filter/compare.ts';
+import { satisfies } from './filter/evaluate.ts';
+import type { FilterTest } from './filter/filter.ts';
+import type { Literal, Scalar } from './filter/json.ts';
+import { FILTER_BYTES_MAX, isScalar } from './filter/json.ts';
+import { WideNumber } from '../json/wide-number.ts';
 import type { Work } from './work.ts';
 
 const COUNTING_STEPS = 8;

@@ -44,14 +44,14 @@ type TableReport = { rows: number; sha256Sum: string };
  */
 export async function copyStore(options: CopyOptions): Promise<CopyReport> {
   const { dataDir, databaseUrl: url, masterKey: configured, clock, random, onProgress } = options;
-  const { openSqliteCopySource } = await import('./sqlite/copy-source.ts');
-  const { assertStoreIsThere } = await import('./sqlite/data-dir.ts');
-  const { loadMasterKey } = await import('./sqlite/master-key.ts');
+  const { openSqliteCopySource } = await import('./sqlite/file/copy-source.ts');
+  const { assertStoreIsThere } = await import('./sqlite/file/data-dir.ts');
+  const { loadMasterKey } = await import('./sqlite/file/master-key.ts');
   assertStoreIsThere(dataDir);
   const masterKey = loadMasterKey({ dataDir, configured, random });
   const source = openSqliteCopySource({ dataDir, masterKey, random });
   try {
-    const { openPostgresCopyTarget } = await import('./postgres/copy-target.ts');
+    const { openPostgresCopyTarget } = await import('./postgres/copy/copy-target.ts');
     const target = await openPostgresCopyTarget({ url, masterKey, clock, random });
     try {
       return await copyAll(source, target, onProgress);

@@ -45,7 +45,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 export async function openToolStore(options: OpenOptions & { clock: Clock; mayMake: boolean }): Promise<ToolStore> {
   const { databaseUrl, ...others } = options;
   if (databaseUrl === null && !options.mayMake) {
-    const { assertStoreIsThere } = await import('./sqlite/data-dir.ts');
+    const { assertStoreIsThere } = await import('./sqlite/file/data-dir.ts');
     assertStoreIsThere(options.dataDir);
   }
   const masterKey = await readMasterKey(options);
@@ -60,14 +60,14 @@ export async function openToolStore(options: OpenOptions & { clock: Clock; mayMa
 /** Where the data are, for the log. */
 export async function placeOf({ databaseUrl, dataDir }: Pick<OpenOptions, 'databaseUrl' | 'dataDir'>) {
   if (databaseUrl === null) return { data_dir: dataDir };
-  const { nameDatabase } = await import('./postgres/database-address.ts');
+  const { nameDatabase } = await import('./postgres/wire/database-address.ts');
   return { database: nameDatabase(databaseUrl) };
 }
 
 /** The key that the store's secrets are sealed under. The embedded store makes one at its first start. */
 export async function readMasterKey({ databaseUrl, dataDir, masterKey, random }: OpenOptions): Promise<Uint8Array> {
   if (databaseUrl === null) {
-    const { loadMasterKey } = await import('./sqlite/master-key.ts');
+    const { loadMasterKey } = await import('./sqlite/file/master-key.ts');
     return loadMasterKey({ dataDir, configured: masterKey, random });
   }
   if (masterKey !== null) return parseMasterKey(masterKey, 'MASTER_KEY');

@@ -1,13 +1,13 @@
 // An acceptor on a real store in memory, with a destination or two, for the tests of accepting.
 import { createAcceptor } from '../../src/accept/accept.ts';
 import type { AcceptorOptions } from '../../src/accept/accept.ts';
-import { parseBody } from '../../src/match/body.ts';
-import { createFollower } from '../../src/match/follow.ts';
-import { LinearMatcher } from '../../src/match/linear.ts';
+import { parseBody } from '../../src/json/body.ts';
+import { createFollower } from '../../src/configuration/follower.ts';
+import { LinearMatcher } from '../match/linear.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationId, SubscriptionId } from '../../src/model/id.ts';
 import { createIds } from '../../src/runtime/ids.ts';
-import { openInThreadStore } from '../../src/store/sqlite/in-thread-store.ts';
+import { openInThreadStore } from '../support/in-thread-store.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 

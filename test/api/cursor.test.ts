@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { createCursors, EMPTY_PAGE } from '../../src/api/cursor.ts';
-import type { ListScope } from '../../src/api/cursor.ts';
+import { createCursors, EMPTY_PAGE } from '../../src/api/input/cursor.ts';
+import type { ListScope } from '../../src/api/input/cursor.ts';
 import { ApiError } from '../../src/model/error.ts';
 import type { EventId } from '../../src/model/id.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
-import { ReadsAtOnce } from '../../src/api/reads-at-once.ts';
+import { ReadsAtOnce } from '../../src/api/http/reads-at-once.ts';
 
 function enter(reads: ReadsAtOnce, count: number) {
   const begun: ServerResponse[] = [];

@@ -1,7 +1,7 @@
 // Who reads too slowly: a caller that takes nothing, or only drips; not one on a slow line.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TakePace } from '../../src/api/take-pace.ts';
+import { TakePace } from '../../src/api/http/take-pace.ts';
 
 const MEGABYTE = 1024 * 1024;
 

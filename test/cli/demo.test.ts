@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { NEXT_STEPS } from '../../src/cli/demo/next-steps.ts';
+import { NEXT_STEPS } from '../../demo/next-steps.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), 'demo-test-'));

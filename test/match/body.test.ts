@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { parseBody } from '../../src/match/body.ts';
-import { isHeldByDouble, WideNumber } from '../../src/match/wide-number.ts';
+import { parseBody } from '../../src/json/body.ts';
+import { isHeldByDouble, WideNumber } from '../../src/json/wide-number.ts';
 
 const readMember = (literal: string): unknown => (parseBody(`{"n":${literal}}`) as { n: unknown }).n;
 

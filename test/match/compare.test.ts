@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import { compareByCodePoint, containsText, isEqual } from '../../src/match/compare.ts';
-import { readFilterJson } from '../../src/match/filter-json.ts';
-import { WideNumber } from '../../src/match/wide-number.ts';
+import { compareByCodePoint, containsText, isEqual } from '../../src/match/filter/compare.ts';
+import { readFilterJson } from '../../src/match/filter/json.ts';
+import { WideNumber } from '../../src/json/wide-number.ts';
 import { unlimitedWork } from '../../src/match/work.ts';
 
 const WORK = unlimitedWork();

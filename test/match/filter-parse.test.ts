@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { listEqualities } from '../../src/match/filter.ts';
-import type { Filter } from '../../src/match/filter.ts';
-import { isFilterFault, parseFilter, parseStoredFilter } from '../../src/match/filter-parse.ts';
+import { listEqualities } from '../../src/match/filter/filter.ts';
+import type { Filter } from '../../src/match/filter/filter.ts';
+import { isFilterFault, parseFilter, parseStoredFilter } from '../../src/match/filter/parse.ts';
 
 function filterOf(text: string): Filter {
   const filter = parseFilter(text);

@@ -2,8 +2,8 @@
 // after the question.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createFollower } from '../../src/match/follow.ts';
-import { LinearMatcher } from '../../src/match/linear.ts';
+import { createFollower } from '../../src/configuration/follower.ts';
+import { LinearMatcher } from './linear.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DestinationId, SubscriptionId } from '../../src/model/id.ts';
 import type { Subscription } from '../../src/model/subscription.ts';

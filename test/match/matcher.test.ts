@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { parseBody } from '../../src/match/body.ts';
-import type { Filter } from '../../src/match/filter.ts';
-import { isFilterFault, parseFilter } from '../../src/match/filter-parse.ts';
+import { parseBody } from '../../src/json/body.ts';
+import type { Filter } from '../../src/match/filter/filter.ts';
+import { isFilterFault, parseFilter } from '../../src/match/filter/parse.ts';
 import { IndexedMatcher } from '../../src/match/indexed.ts';
-import { LinearMatcher } from '../../src/match/linear.ts';
+import { LinearMatcher } from './linear.ts';
 import type { MatchEntry } from '../../src/match/matcher.ts';
 
 type SyncMatcher = LinearMatcher | IndexedMatcher;

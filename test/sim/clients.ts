@@ -1,8 +1,8 @@
 // What the service's clients do, as the API does it (without HTTP), and what they know: every answer they got.
 import type { AcceptedEvent } from '../../src/accept/accept.ts';
 import type { IncomingEvent } from '../../src/accept/incoming-event.ts';
-import { parseBody } from '../../src/match/body.ts';
-import { filterIdentity } from '../../src/match/filter-identity.ts';
+import { parseBody } from '../../src/json/body.ts';
+import { filterIdentity } from '../../src/match/filter/identity.ts';
 import type { Destination, DestinationWithKeys } from '../../src/model/destination.ts';
 import { ApiError } from '../../src/model/error.ts';
 import type { ScheduledDelivery } from '../../src/model/event.ts';

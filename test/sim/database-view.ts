@@ -2,7 +2,7 @@
 import { formatId, idBytes } from '../../src/model/id.ts';
 import type { DeliveryId, DestinationId, EventId } from '../../src/model/id.ts';
 import { deadReasonCode, nameOrNull, outcomeCode } from '../../src/store/rows/codec.ts';
-import { openDatabase, prepare } from '../../src/store/sqlite/database.ts';
+import { openDatabase, prepare } from '../../src/store/sqlite/file/database.ts';
 
 export type DeliveryRow = {
   id: DeliveryId;

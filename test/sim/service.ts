@@ -1,4 +1,4 @@
-// The production parts of one process, wired as app.ts wires them, on the simulated clock, store and network.
+// The production parts of one process, wired as app/app.ts wires them, on the simulated clock, store and network.
 import { createAcceptor } from '../../src/accept/accept.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Ownership } from '../../src/dispatch/ownership.ts';
@@ -6,7 +6,7 @@ import { Payloads } from '../../src/dispatch/payloads.ts';
 import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
 import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
 import { createRetentionLoops } from '../../src/maintain/retention.ts';
-import { createFollower } from '../../src/match/follow.ts';
+import { createFollower } from '../../src/configuration/follower.ts';
 import { IndexedMatcher } from '../../src/match/indexed.ts';
 import type { Destination } from '../../src/model/destination.ts';
 import { createRecorder } from '../../src/record/recorder.ts';

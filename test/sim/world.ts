@@ -3,7 +3,7 @@ import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
 import type { Destination } from '../../src/model/destination.ts';
 import type { DestinationId } from '../../src/model/id.ts';
-import { openInThreadStore } from '../../src/store/sqlite/in-thread-store.ts';
+import { openInThreadStore } from '../support/in-thread-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { AttemptLedger } from './attempt-ledger.ts';
 import { viewDatabase } from './database-view.ts';

@@ -1,7 +1,7 @@
 // The SQLite methods in the calling thread, on a database in memory, through the suite of all adapters.
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { openInThreadStore } from '../../src/store/sqlite/in-thread-store.ts';
+import { openInThreadStore } from '../support/in-thread-store.ts';
 import { atEnd } from './data-dirs.ts';
 import { testStore } from './conformance/suite.ts';
 

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts';
-import { shardOfKey } from '../../src/store/postgres/queries/idempotency.ts';
+import { shardOfKey } from '../../src/store/postgres/queries/events/idempotency.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { AcceptResult, NewEvent } from '../../src/store/store.ts';
 import { Api } from '../e2e/api.ts';

@@ -6,11 +6,11 @@ import { DELIVERY_STATUSES } from '../../src/model/delivery.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createSealer } from '../../src/runtime/sealer.ts';
-import { createWriter } from '../../src/store/sqlite/connection.ts';
-import type { Database } from '../../src/store/sqlite/database.ts';
+import { createWriter } from '../../src/store/sqlite/file/connection.ts';
+import type { Database } from '../../src/store/sqlite/file/database.ts';
 import { READING, WRITING } from '../../src/store/sqlite/methods.ts';
-import { openInMemory } from '../../src/store/sqlite/prepare-database.ts';
-import { selectOfStatuses } from '../../src/store/sqlite/queries/list-deliveries.ts';
+import { openInMemory } from '../../src/store/sqlite/file/prepare-database.ts';
+import { selectOfStatuses } from '../../src/store/sqlite/queries/deliveries/list-deliveries.ts';
 import type { Store } from '../../src/store/store.ts';
 import { LIVE, NO_FILTER, Scene } from './scene.ts';
 

@@ -61,7 +61,7 @@ export function isSource(file: string): boolean {
 }
 
 export function isCode(file: string): boolean {
-  return /^(src|test|scripts|bench)\/.*\.ts$/.test(file);
+  return /^(src|demo|test|scripts|bench)\/.*\.ts$/.test(file);
 }
 
 // ── imports ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,5 @@
 // /v1/cluster: the nodes that share the work.
-import { present } from '../present.ts';
+import { present } from '../output/present.ts';
 import type { ApiApp } from '../route-config.ts';
 import { cluster } from '../schemas/cluster.ts';
 import type { ApiServices } from '../services.ts';

@@ -5,14 +5,14 @@ import type { DeliveryFilter, Page, SendAgainRequest, SendAgainResult } from '..
 import type { ApiKey } from '../../model/api-key.ts';
 import type { Delivery, DeliveryStatus } from '../../model/delivery.ts';
 import { ApiError } from '../../model/error.ts';
-import type { Cursors } from '../cursor.ts';
-import { notFound, readPathId } from '../path-id.ts';
-import { present, presentDeliveryWithAttempts } from '../present.ts';
+import type { Cursors } from '../input/cursor.ts';
+import { notFound, readPathId } from '../input/path-id.ts';
+import { present, presentDeliveryWithAttempts } from '../output/present.ts';
 import type { ApiApp } from '../route-config.ts';
 import { delivery, deliveryPage, deliveryQuery, deliveryWithRetries } from '../schemas/delivery.ts';
 import type { DeliveryQuery } from '../schemas/delivery.ts';
 import type { ApiServices } from '../services.ts';
-import { readTimeRange } from '../time-range.ts';
+import { readTimeRange } from '../input/time-range.ts';
 
 const tags = ['Deliveries'];
 

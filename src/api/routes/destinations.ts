@@ -16,14 +16,14 @@ import {
   destinationStatus,
 } from '../schemas/destination.ts';
 import type { DestinationInput, DestinationPatch } from '../schemas/destination.ts';
-import type { Cursors } from '../cursor.ts';
-import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../destination-rules.ts';
-import { notFound, readPathId } from '../path-id.ts';
-import { HIDDEN, presentDestination } from '../present.ts';
+import type { Cursors } from '../input/cursor.ts';
+import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../input/destination-rules.ts';
+import { notFound, readPathId } from '../input/path-id.ts';
+import { HIDDEN, presentDestination } from '../output/present.ts';
 import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import type { ApiServices } from '../services.ts';
-import { formatSecret, makeSigningKey } from '../signing-secret.ts';
+import { formatSecret, makeSigningKey } from '../input/signing-secret.ts';
 import { Type } from 'typebox';
 
 const PROBE_RETRY_SECONDS = 10;

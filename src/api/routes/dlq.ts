@@ -1,6 +1,6 @@
 // /v1/dlq: the deliveries that ended without success, and giving one a fresh schedule.
-import type { Cursors } from '../cursor.ts';
-import { EMPTY_PAGE } from '../cursor.ts';
+import type { Cursors } from '../input/cursor.ts';
+import { EMPTY_PAGE } from '../input/cursor.ts';
 import type { ApiApp } from '../route-config.ts';
 import { deadDeliveryQuery, delivery, deliveryPage } from '../schemas/delivery.ts';
 import type { ApiServices } from '../services.ts';

@@ -5,17 +5,17 @@ import { Allowance } from '../../accept/allowance.ts';
 import { ApiError } from '../../model/error.ts';
 import { BATCH_BYTES_MAX, BATCH_DELIVERIES_MAX, BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
 import { createBreaks } from '../../runtime/clock.ts';
-import { describeError, retryAfterSecondsOf, toApiError } from '../error-response.ts';
-import { pieceAccepted } from '../event-answer.ts';
-import { readEvent } from '../event-input.ts';
-import { sendPieces } from '../pieces.ts';
-import type { Piece } from '../pieces.ts';
-import type { JsonItem } from '../request-json.ts';
+import { describeError, retryAfterSecondsOf, toApiError } from '../output/error-response.ts';
+import { pieceAccepted } from '../output/event-answer.ts';
+import { readEvent } from '../input/event-input.ts';
+import { sendPieces } from '../output/pieces.ts';
+import type { Piece } from '../output/pieces.ts';
+import type { JsonItem } from '../input/request-json.ts';
 import type { ApiApp } from '../route-config.ts';
 import { batchInput, batchResult, batchResults, eventInput } from '../schemas/event.ts';
 import type { EventInput } from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';
-import { explainFaults } from '../validation.ts';
+import { explainFaults } from '../input/validation.ts';
 
 const EVENT_BYTES_MAX = BODY_BYTES_MAX + ENVELOPE_BYTES_MAX;
 /** Two transactions: one is written while the next is matched. An event alone may have more. */

@@ -7,13 +7,13 @@ import { findPatternFault } from '../../model/event-type.ts';
 import type { EventId } from '../../model/id.ts';
 import { SCHEDULED_PAGE } from '../../store/store.ts';
 import type { TypeSelection } from '../../store/store.ts';
-import type { Cursors } from '../cursor.ts';
-import { pieceAccepted, pieceStored } from '../event-answer.ts';
-import { readEvent } from '../event-input.ts';
-import { notFound, readPathId } from '../path-id.ts';
-import { sendPieces } from '../pieces.ts';
-import type { Piece } from '../pieces.ts';
-import { present, presentEvent, presentEventWithDeliveries } from '../present.ts';
+import type { Cursors } from '../input/cursor.ts';
+import { pieceAccepted, pieceStored } from '../output/event-answer.ts';
+import { readEvent } from '../input/event-input.ts';
+import { notFound, readPathId } from '../input/path-id.ts';
+import { sendPieces } from '../output/pieces.ts';
+import type { Piece } from '../output/pieces.ts';
+import { present, presentEvent, presentEventWithDeliveries } from '../output/present.ts';
 import type { ApiApp } from '../route-config.ts';
 import { delivery } from '../schemas/delivery.ts';
 import {
@@ -26,7 +26,7 @@ import {
   replayInput,
 } from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';
-import { readTimeRange } from '../time-range.ts';
+import { readTimeRange } from '../input/time-range.ts';
 
 const tags = ['Events'];
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { ApiError } from '../../model/error.ts';
 import { bearerToken, isSameSecret } from '../auth.ts';
-import { JSON_TYPE } from '../error-response.ts';
+import { JSON_TYPE } from '../output/error-response.ts';
 import type { ApiApp } from '../route-config.ts';
 import { closed, oneOf } from '../schemas/fields.ts';
 import type { ApiServices } from '../services.ts';

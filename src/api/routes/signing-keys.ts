@@ -4,14 +4,14 @@ import type { SigningKey } from '../../model/destination.ts';
 import { ApiError } from '../../model/error.ts';
 import { isId } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
-import type { Cursors } from '../cursor.ts';
-import { notFound, readPathId } from '../path-id.ts';
-import { present } from '../present.ts';
+import type { Cursors } from '../input/cursor.ts';
+import { notFound, readPathId } from '../input/path-id.ts';
+import { present } from '../output/present.ts';
 import type { ApiApp } from '../route-config.ts';
 import { OVERLAP_SECONDS_DEFAULT, rotatedSigningKey, rotationInput, signingKeyPage } from '../schemas/destination.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
 import type { ApiServices } from '../services.ts';
-import { formatSecret, makeSigningKey } from '../signing-secret.ts';
+import { formatSecret, makeSigningKey } from '../input/signing-secret.ts';
 
 const tags = ['Signing keys'];
 

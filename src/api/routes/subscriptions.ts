@@ -1,19 +1,19 @@
 // /v1/subscriptions: which events go to which destination.
 import { hash } from 'node:crypto';
 import { Type } from 'typebox';
-import { filterIdentity } from '../../match/filter-identity.ts';
-import { isFilterFault, parseFilter } from '../../match/filter-parse.ts';
+import { filterIdentity } from '../../match/filter/identity.ts';
+import { isFilterFault, parseFilter } from '../../match/filter/parse.ts';
 import { ApiError } from '../../model/error.ts';
 import { findPatternFault } from '../../model/event-type.ts';
 import { idTime, isId } from '../../model/id.ts';
 import type { SubscriptionId } from '../../model/id.ts';
 import { SUBSCRIPTIONS_PER_DESTINATION_MAX } from '../../model/subscription.ts';
 import type { Subscription } from '../../model/subscription.ts';
-import { EMPTY_PAGE } from '../cursor.ts';
-import type { Cursors } from '../cursor.ts';
-import { notFound, readPathId } from '../path-id.ts';
-import { presentSubscription } from '../present.ts';
-import { RawObject } from '../request-json.ts';
+import { EMPTY_PAGE } from '../input/cursor.ts';
+import type { Cursors } from '../input/cursor.ts';
+import { notFound, readPathId } from '../input/path-id.ts';
+import { presentSubscription } from '../output/present.ts';
+import { RawObject } from '../input/request-json.ts';
 import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import { closed, id, pageQuery } from '../schemas/fields.ts';

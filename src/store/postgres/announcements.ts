@@ -8,9 +8,9 @@ import { Client } from 'pg';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { createLoop } from '../../runtime/loop.ts';
 import type { ClusterStore } from '../store.ts';
-import { connectionConfig } from './connections.ts';
-import type { ConnectionOptions } from './connections.ts';
-import type { DatabaseAddress } from './database-address.ts';
+import { connectionConfig } from './wire/connections.ts';
+import type { ConnectionOptions } from './wire/connections.ts';
+import type { DatabaseAddress } from './wire/database-address.ts';
 
 const CHANNEL = 'postrider';
 const RECONNECT_DELAY_MS = 250;

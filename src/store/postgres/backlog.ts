@@ -5,8 +5,8 @@
 // meanwhile. The limit is a fuse against one customer's silence filling the disk: it need not be exact by then.
 import { formatId, idShard } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
-import { statementOfEveryShard } from './statement.ts';
-import type { Tx } from './transaction.ts';
+import { statementOfEveryShard } from './wire/statement.ts';
+import type { Tx } from './wire/transaction.ts';
 
 export interface Backlog {
   /** With what transactions under way have taken. */

@@ -1,7 +1,7 @@
 // A batch that holds something which cannot be stored is halved until that fails alone: one request must not take down
 // the others that happened to come with it.
-import { isDataError, isKeyHeld, isPartitionMissing } from './errors.ts';
-import type { Partitions } from './partitions.ts';
+import { isDataError, isKeyHeld, isPartitionMissing } from './wire/errors.ts';
+import type { Partitions } from './schema/partitions.ts';
 
 /** Results in the order of the items. `alone` answers for an item that fails by itself. */
 export async function bisect<Item, Result>(

@@ -3,8 +3,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import type { Backlog, BacklogChange } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
-import type { Partitions } from './partitions.ts';
-import type { Transactions, Tx } from './transaction.ts';
+import type { Partitions } from './schema/partitions.ts';
+import type { Transactions, Tx } from './wire/transaction.ts';
 
 export type ReadContext = {
   sealer: Sealer;

@@ -1,8 +1,8 @@
 // How far retention has come. What is older is gone for every reader from the moment its transaction commits, though
 // the rows themselves may wait until their whole partition can be dropped. Horizons only move forward.
 import { idTime } from '../../model/id.ts';
-import { statement } from './statement.ts';
-import type { Tx } from './transaction.ts';
+import { statement } from './wire/statement.ts';
+import type { Tx } from './wire/transaction.ts';
 
 type HorizonName = 'bodies' | 'rows';
 

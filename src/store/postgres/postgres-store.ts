@@ -7,18 +7,18 @@ import { StoreError } from '../store.ts';
 import type { ClusterStore, Store } from '../store.ts';
 import { createAnnouncements } from './announcements.ts';
 import { loadBacklog } from './backlog.ts';
-import { openPool, withConnection } from './connections.ts';
-import type { ConnectionOptions } from './connections.ts';
-import { readProgressOn, refuseUnfinished } from './copy-progress.ts';
-import { readDatabaseAddress } from './database-address.ts';
-import { toStoreError } from './errors.ts';
+import { openPool, withConnection } from './wire/connections.ts';
+import type { ConnectionOptions } from './wire/connections.ts';
+import { readProgressOn, refuseUnfinished } from './copy/copy-progress.ts';
+import { readDatabaseAddress } from './wire/database-address.ts';
+import { toStoreError } from './wire/errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
-import { MIGRATION_ANSWER_TIMEOUT_MS, migrate } from './migrate.ts';
-import type { Layout } from './migrate.ts';
-import { noPartitions, openPartitions } from './partitions.ts';
-import { createTransactions } from './transaction.ts';
+import { MIGRATION_ANSWER_TIMEOUT_MS, migrate } from './schema/migrate.ts';
+import type { Layout } from './schema/migrate.ts';
+import { noPartitions, openPartitions } from './schema/partitions.ts';
+import { createTransactions } from './wire/transaction.ts';
 
 export type PostgresStoreOptions = {
   url: string;

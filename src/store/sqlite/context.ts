@@ -2,13 +2,13 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import type { Backlog } from './backlog.ts';
-import { readTransaction, writeTransaction } from './database.ts';
-import type { Database } from './database.ts';
+import { readTransaction, writeTransaction } from './file/database.ts';
+import type { Database } from './file/database.ts';
 import { createDestinationKeys } from './destination-keys.ts';
 import type { DestinationKeys } from './destination-keys.ts';
-import { createDiskReserve } from './disk-reserve.ts';
-import type { DiskReserve } from './disk-reserve.ts';
-import type { ServedFiles } from './served-files.ts';
+import { createDiskReserve } from './file/disk-reserve.ts';
+import type { DiskReserve } from './file/disk-reserve.ts';
+import type { ServedFiles } from './file/served-files.ts';
 
 export type ReadContext = {
   db: Database;

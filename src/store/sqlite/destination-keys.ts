@@ -1,8 +1,8 @@
 // The small integer that stands for a destination in deliveries, looked up once and kept: keys are never reused.
 import { idBytes } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
-import { prepare } from './database.ts';
-import type { Database } from './database.ts';
+import { prepare } from './file/database.ts';
+import type { Database } from './file/database.ts';
 
 export interface DestinationKeys {
   /** Null: there is no row of that id (a deleted destination still has one until it is pruned). */

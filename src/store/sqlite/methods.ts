@@ -2,27 +2,27 @@
 // commands beside a server, in tests and in the simulation.
 import type { Store } from '../store.ts';
 import type { ReadContext, WriteContext } from './context.ts';
-import { createAcceptWrites } from './queries/accept.ts';
-import { createApiKeyReads, createApiKeyWrites } from './queries/api-keys.ts';
-import { createChangeReads } from './queries/changes.ts';
-import { createDestinationReads, createDestinationWrites } from './queries/destinations.ts';
-import { createEndDeleted } from './queries/end-deleted.ts';
-import { createEnvironmentReads } from './queries/environments.ts';
-import { createErase } from './queries/erase.ts';
-import { createEventReads } from './queries/events.ts';
-import { createFilesCheck } from './queries/files-check.ts';
-import { createFindWorkReads } from './queries/find-work.ts';
-import { createHealthReads } from './queries/health.ts';
-import { createDeliveryLists } from './queries/list-deliveries.ts';
-import { createKeyReads } from './queries/idempotency.ts';
-import { createPrune } from './queries/prune.ts';
-import { createDeliveryReads } from './queries/read-delivery.ts';
-import { createRecordWrites } from './queries/record.ts';
-import { createReplayWrites } from './queries/replay.ts';
-import { createSendAgainWrites } from './queries/send-again.ts';
-import { createSigningKeyWrites } from './queries/signing-keys.ts';
-import { createStats } from './queries/stats.ts';
-import { createSubscriptionReads, createSubscriptionWrites } from './queries/subscriptions.ts';
+import { createAcceptWrites } from './queries/events/accept.ts';
+import { createApiKeyReads, createApiKeyWrites } from './queries/configuration/api-keys.ts';
+import { createChangeReads } from './queries/configuration/changes.ts';
+import { createDestinationReads, createDestinationWrites } from './queries/configuration/destinations.ts';
+import { createEndDeleted } from './queries/maintenance/end-deleted.ts';
+import { createEnvironmentReads } from './queries/configuration/environments.ts';
+import { createErase } from './queries/maintenance/erase.ts';
+import { createEventReads } from './queries/events/events.ts';
+import { createFilesCheck } from './queries/maintenance/files-check.ts';
+import { createFindWorkReads } from './queries/deliveries/find-work.ts';
+import { createHealthReads } from './queries/deliveries/health.ts';
+import { createDeliveryLists } from './queries/deliveries/list-deliveries.ts';
+import { createKeyReads } from './queries/events/idempotency.ts';
+import { createPrune } from './queries/maintenance/prune.ts';
+import { createDeliveryReads } from './queries/deliveries/read-delivery.ts';
+import { createRecordWrites } from './queries/deliveries/record.ts';
+import { createReplayWrites } from './queries/events/replay.ts';
+import { createSendAgainWrites } from './queries/deliveries/send-again.ts';
+import { createSigningKeyWrites } from './queries/configuration/signing-keys.ts';
+import { createStats } from './queries/maintenance/stats.ts';
+import { createSubscriptionReads, createSubscriptionWrites } from './queries/configuration/subscriptions.ts';
 
 type Synchronous<T> = {
   [Name in keyof T]: T[Name] extends (...parameters: infer Parameters) => Promise<infer Result>

@@ -7,17 +7,17 @@ import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
 import type { Store } from '../store.ts';
-import { forgetCopying } from './copy-identity.ts';
-import { createDataDir, databasePath, findLoosePermissions } from './data-dir.ts';
+import { forgetCopying } from './file/copy-identity.ts';
+import { createDataDir, databasePath, findLoosePermissions } from './file/data-dir.ts';
 import { READING, WRITING } from './methods.ts';
 import type { MethodName } from './methods.ts';
-import { packParameters, unpackResult } from './packing.ts';
-import { openPrepared, withOpenErrors } from './prepare-database.ts';
-import { createThreadClient } from './rpc.ts';
-import type { Request, ThreadClient } from './rpc.ts';
-import { takeServerLock } from './server-lock.ts';
-import { CLOSE, OPEN } from './thread-protocol.ts';
-import type { CheckpointThreadData, ThreadData } from './thread-protocol.ts';
+import { packParameters, unpackResult } from './threads/packing.ts';
+import { openPrepared, withOpenErrors } from './file/prepare-database.ts';
+import { createThreadClient } from './threads/rpc.ts';
+import type { Request, ThreadClient } from './threads/rpc.ts';
+import { takeServerLock } from './file/server-lock.ts';
+import { CLOSE, OPEN } from './threads/thread-protocol.ts';
+import type { CheckpointThreadData, ThreadData } from './threads/thread-protocol.ts';
 
 export type SqliteStoreOptions = {
   /** Made if it is not there. One server at a time. */
@@ -99,8 +99,11 @@ async function startThreads(options: SqliteStoreOptions, path: string): Promise<
 
 // From source the threads' entries are TypeScript too; in the published package all is JavaScript.
 const isBuilt = import.meta.url.endsWith('.js');
-const METHODS_ENTRY = new URL(isBuilt ? './thread.js' : './thread.ts', import.meta.url);
-const CHECKPOINTS_ENTRY = new URL(isBuilt ? './checkpoint-thread.js' : './checkpoint-thread.ts', import.meta.url);
+const METHODS_ENTRY = new URL(isBuilt ? './thread.js' : './threads/thread.ts', import.meta.url);
+const CHECKPOINTS_ENTRY = new URL(
+  isBuilt ? './checkpoint-thread.js' : './threads/checkpoint-thread.ts',
+  import.meta.url,
+);
 
 function startThread(data: ThreadData | CheckpointThreadData): Thread {
   const entry = data.role === 'checkpointer' ? CHECKPOINTS_ENTRY : METHODS_ENTRY;

@@ -4,14 +4,14 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import type { Store } from '../store.ts';
-import { createConnection } from './connection.ts';
+import { createConnection } from './file/connection.ts';
 import { createReadContext } from './context.ts';
-import { createDataDir, databasePath } from './data-dir.ts';
-import { writeTransaction } from './database.ts';
-import { createDiskReserve } from './disk-reserve.ts';
+import { createDataDir, databasePath } from './file/data-dir.ts';
+import { writeTransaction } from './file/database.ts';
+import { createDiskReserve } from './file/disk-reserve.ts';
 import { READING, createReadMethods } from './methods.ts';
-import { openPrepared } from './prepare-database.ts';
-import { createApiKeyWrites } from './queries/api-keys.ts';
+import { openPrepared } from './file/prepare-database.ts';
+import { createApiKeyWrites } from './queries/configuration/api-keys.ts';
 
 const KEY_METHODS = ['createApiKey', 'revokeApiKey', 'touchApiKeys'] as const;
 

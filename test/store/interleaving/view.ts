@@ -1,7 +1,7 @@
 // What a writer is asked for and what its answer promises: each is held against the states that the database was in
 // while the writer was at it, and against what its own commits changed.
 import { idBytes } from '../../../src/model/id.ts';
-import { uuidText } from '../../../src/store/postgres/values.ts';
+import { uuidText } from '../../../src/store/postgres/wire/values.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { Scene } from '../scene.ts';
 import type { DatabaseState, DeliveryRow } from './database-state.ts';

@@ -2,8 +2,8 @@
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
-import { openPool } from '../../../src/store/postgres/connections.ts';
-import { openPartitions } from '../../../src/store/postgres/partitions.ts';
+import { openPool } from '../../../src/store/postgres/wire/connections.ts';
+import { openPartitions } from '../../../src/store/postgres/schema/partitions.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -1,0 +1,105 @@
+// Reads request bodies: the same rules for every endpoint, before anything is parsed. What is too long is refused
+// while it is being read, and all requests together may hold only so much memory.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MIMEType } from 'node:util';
+import { ApiError } from '../../model/error.ts';
+import type { Connections } from './connections.ts';
+import { GrowingBuffer } from './growing-buffer.ts';
+
+type BodyResult = (error: ApiError | null, bytes: Buffer) => void;
+
+type Exchange = { request: IncomingMessage; response: ServerResponse; bytesMax: number };
+
+const EMPTY = Buffer.alloc(0);
+
+/** Calls back once: with the whole body (empty when there is none), or with why it was refused. */
+export function readBody(exchange: Exchange, connections: Connections, done: BodyResult): void {
+  const { request, bytesMax } = exchange;
+  const length = declaredLength(request);
+  if (length === 0) return done(null, EMPTY);
+  if (length !== null && length > bytesMax) return done(tooLarge(bytesMax), EMPTY);
+  const isExpecting = request.headers.expect?.toLowerCase() === '100-continue';
+  const mediaFault = length === null && !isExpecting ? null : findMediaFault(request);
+  if (mediaFault !== null) return done(mediaFault, EMPTY);
+  // Key and size are known by now: a client that waits for it sends no body in vain.
+  if (isExpecting) exchange.response.writeContinue();
+  receive(exchange, connections, done);
+}
+
+/** For a request whose body nobody asks for: kept, it would be kept in as many pieces as the caller likes. */
+export function discardBody(request: IncomingMessage): void {
+  if (declaredLength(request) !== 0) request.resume();
+}
+
+/** Null: to be seen. */
+function declaredLength({ headers }: IncomingMessage): number | null {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
+}
+
+function receive({ request, bytesMax }: Exchange, connections: Connections, done: BodyResult): void {
+  const length = declaredLength(request);
+  const connection = connections.of(request.socket);
+  const received = new GrowingBuffer(length ?? bytesMax);
+  const finish = (error: ApiError | null): void => {
+    request.off('data', onData).off('end', onEnd).off('close', onClose);
+    if (connection !== undefined) connection.refuseBody = null;
+    connection?.release(received.capacity);
+    done(error, error === null ? received.take() : EMPTY);
+  };
+  const onData = (chunk: Buffer): void => {
+    // Only now is it certain that a request of unknown length has a body that must be of some type.
+    const fault = received.length === 0 && length === null ? findMediaFault(request) : null;
+    if (fault !== null) return finish(fault);
+    if (received.length + chunk.length > bytesMax) return finish(tooLarge(bytesMax));
+    const before = received.capacity;
+    received.append(chunk);
+    const hasRoom = connection?.hold(received.capacity - before) ?? true;
+    if (!hasRoom && connection?.refuseBody != null) finish(overBudget());
+  };
+  const onEnd = (): void => finish(null);
+  const onClose = (): void => finish(new ApiError('invalid_request', 'the request ended before its body did'));
+  if (connection !== undefined) connection.refuseBody = () => finish(overBudget());
+  request.on('data', onData).once('end', onEnd).once('close', onClose).on('error', ignoreError);
+}
+
+/** A connection that breaks is seen by 'close'; without a listener for the error Node would not tell us more. */
+function ignoreError(): void {}
+
+function findMediaFault(request: IncomingMessage): ApiError | null {
+  const { 'content-type': type, 'content-encoding': contentEncoding } = request.headers;
+  if (contentEncoding !== undefined) {
+    return unsupported('a Content-Encoding is not supported; send the body as it is');
+  }
+  if (type === undefined) return unsupported('the Content-Type header is missing; send application/json');
+  return isJsonType(type) ? null : unsupported('the Content-Type must be application/json, in UTF-8');
+}
+
+function isJsonType(text: string): boolean {
+  if (text === 'application/json') return true;
+  const type = parseMediaType(text);
+  if (type?.essence !== 'application/json') return false;
+  const charset = type.params.get('charset')?.toLowerCase();
+  return charset === undefined || charset === null || charset === 'utf-8' || charset === 'utf8';
+}
+
+function parseMediaType(text: string): MIMEType | null {
+  try {
+    return new MIMEType(text);
+  } catch {
+    return null;
+  }
+}
+
+function unsupported(message: string): ApiError {
+  return new ApiError('unsupported_media_type', message);
+}
+
+function tooLarge(bytesMax: number): ApiError {
+  return new ApiError('body_too_large', `the request body is longer than the ${bytesMax} bytes that are possible here`);
+}
+
+export function overBudget(): ApiError {
+  return new ApiError('unavailable', 'there is no memory for more requests just now; try again', {
+    retryAfterSeconds: 1,
+  });
+}

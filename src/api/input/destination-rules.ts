@@ -1,0 +1,86 @@
+// What a destination's fields must hold beyond their schema. Each function throws an ApiError that says what is wrong.
+import type { Mode } from '../../model/api-key.ts';
+import { HEADER_BYTES_MAX, METADATA_BYTES_MAX, URL_LENGTH_MAX } from '../../model/destination.ts';
+import { ApiError } from '../../model/error.ts';
+import { findPolicyFault } from '../../model/retry-policy.ts';
+import type { RetryPolicy } from '../../model/retry-policy.ts';
+import { HIDDEN } from '../output/present.ts';
+import { clip, pointTo } from './request-json.ts';
+
+type UrlCheck = (url: URL, mode: Mode) => string | null;
+
+/** The URL as it is stored and shown: serialised by the WHATWG rules, and within the length also then. */
+export function readUrl(text: string, mode: Mode, checkUrl: UrlCheck): URL {
+  if (text.length > URL_LENGTH_MAX) throw invalidUrl(`the URL is longer than ${URL_LENGTH_MAX} characters`);
+  const url = URL.parse(text);
+  if (url === null) throw invalidUrl('this is not an absolute URL; write it like https://example.com/webhooks');
+  if (url.href.length > URL_LENGTH_MAX) {
+    throw invalidUrl(`the URL is longer than ${URL_LENGTH_MAX} characters when percent-encoded`);
+  }
+  const fault = checkUrl(url, mode);
+  if (fault !== null) throw invalidUrl(fault);
+  return url;
+}
+
+function invalidUrl(message: string): ApiError {
+  return new ApiError('invalid_url', message, { param: '/url' });
+}
+
+export function checkRetryPolicy(policy: RetryPolicy | null | undefined): void {
+  const fault = policy == null ? null : findPolicyFault(policy);
+  if (fault !== null) throw new ApiError('invalid_request', fault, { param: '/retry_policy' });
+}
+
+/** The text that is stored: minified JSON. */
+export function writeMetadata(metadata: Record<string, unknown>): string {
+  const text = JSON.stringify(metadata);
+  if (Buffer.byteLength(text) <= METADATA_BYTES_MAX) return text;
+  throw new ApiError('invalid_request', `metadata is longer than ${METADATA_BYTES_MAX} bytes as minified JSON`, {
+    param: '/metadata',
+  });
+}
+
+const HEADER_NAME_LENGTH_MAX = 64;
+const HEADER_VALUE_LENGTH_MAX = 2_048;
+/** RFC 9110, section 5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t\x20-\x7e]*$/;
+/** Ours, or those by which an HTTP message is framed. */
+const REFUSED_NAMES = new Set(
+  'host user-agent connection keep-alive transfer-encoding te trailer upgrade expect accept-encoding'.split(' '),
+);
+const REFUSED_PREFIXES = ['webhook-', 'postrider-', 'content-', 'proxy-'];
+
+/** Static headers as they are sent. `stored` are those that `"***"` may refer to. */
+export function checkHeaders(headers: Record<string, string>, stored: Record<string, string>): void {
+  const storedValues = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]));
+  const seen = new Set<string>();
+  let bytes = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    const lowerName = name.toLowerCase();
+    const kept = value === HIDDEN ? storedValues.get(lowerName) : undefined;
+    const fault = findHeaderFault(name, value, kept) ?? (seen.has(lowerName) ? 'is there twice' : null);
+    if (fault !== null) throw invalidHeader(`the header "${clip(name)}" ${fault}`, name);
+    seen.add(lowerName);
+    bytes += name.length + (kept ?? value).length;
+  }
+  if (bytes > HEADER_BYTES_MAX) throw invalidHeader(`the headers are longer than ${HEADER_BYTES_MAX} bytes in all`);
+}
+
+function findHeaderFault(name: string, value: string, kept: string | undefined): string | null {
+  const lowerName = name.toLowerCase();
+  if (!TOKEN.test(name)) return 'is not a header name';
+  if (name.length > HEADER_NAME_LENGTH_MAX) return `has a name longer than ${HEADER_NAME_LENGTH_MAX} characters`;
+  if (REFUSED_NAMES.has(lowerName) || REFUSED_PREFIXES.some((prefix) => lowerName.startsWith(prefix))) {
+    return 'is set by the service and cannot be chosen';
+  }
+  if (value === HIDDEN && kept === undefined) return `has the value "${HIDDEN}", which only keeps one that is stored`;
+  if (!VALUE.test(value)) return 'has a value with characters other than printable ASCII and tab';
+  return value.length > HEADER_VALUE_LENGTH_MAX
+    ? `has a value longer than ${HEADER_VALUE_LENGTH_MAX} characters`
+    : null;
+}
+
+function invalidHeader(message: string, name?: string): ApiError {
+  return new ApiError('invalid_request', message, { param: `/headers${name === undefined ? '' : pointTo(name)}` });
+}

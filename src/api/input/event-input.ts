@@ -1,0 +1,54 @@
+// From the validated request of one event to what is accepted. The single POST and the batch go through here.
+import type { EventBody, IncomingEvent } from '../../accept/incoming-event.ts';
+import { parseBody } from '../../json/body.ts';
+import { ApiError } from '../../model/error.ts';
+import { BODY_BYTES_MAX } from '../../model/event.ts';
+import { isEventType } from '../../model/event-type.ts';
+import type { RawObject } from './request-json.ts';
+import type { EventInput } from '../schemas/event.ts';
+import { parseTime, TIME_RULE } from '../../model/time-input.ts';
+
+/** Throws ApiError. */
+export function readEvent(input: EventInput, environment: number): IncomingEvent {
+  if (!isEventType(input.type)) {
+    throw new ApiError(
+      'invalid_event_type',
+      'an event type is 2-10 segments of A-Z a-z 0-9 _ - (1-64 each), joined by dots, such as order.paid',
+      { param: '/type' },
+    );
+  }
+  return {
+    environment,
+    type: input.type,
+    // Validation has seen an object, and the reader keeps objects of this name as they were sent.
+    body: readBody(input.body as unknown as RawObject),
+    idempotencyKey: input.idempotency_key ?? null,
+    occurredAt: readOccurredAt(input.occurred_at ?? null),
+  };
+}
+
+function readBody(raw: RawObject): EventBody {
+  if (raw.bytes.length > BODY_BYTES_MAX) throw bodyTooLarge(raw.bytes.length);
+  const bytes = raw.copyBytes();
+  let parsed: { value: unknown } | null = null;
+  return {
+    bytes,
+    parse() {
+      parsed ??= { value: parseBody(Buffer.from(bytes.buffer).toString()) };
+      return parsed.value;
+    },
+  };
+}
+
+function bodyTooLarge(length: number): ApiError {
+  return new ApiError('body_too_large', `the body has ${length} bytes; at most ${BODY_BYTES_MAX} are possible`, {
+    param: '/body',
+  });
+}
+
+function readOccurredAt(text: string | null): IncomingEvent['occurredAt'] {
+  if (text === null) return null;
+  const time = parseTime(text);
+  if (time !== null) return { text, time };
+  throw new ApiError('invalid_request', `"occurred_at" is not a time: ${TIME_RULE}`, { param: '/occurred_at' });
+}

@@ -1,0 +1,26 @@
+// Ids from outside. One that is malformed, of another kind or unknown is one and the same thing: not found.
+import { ApiError } from '../../model/error.ts';
+import type { ErrorCode } from '../../model/error.ts';
+import { isId } from '../../model/id.ts';
+import type { IdOf, IdPrefix } from '../../model/id.ts';
+
+type NotFoundCode = Extract<ErrorCode, `${string}not_found`>;
+
+const NOUNS: Record<NotFoundCode, string> = {
+  destination_not_found: 'destination',
+  subscription_not_found: 'subscription',
+  delivery_not_found: 'delivery',
+  event_not_found: 'event',
+  not_found: 'resource',
+};
+
+export function notFound(code: NotFoundCode, details: { param?: string } = {}): ApiError {
+  return new ApiError(code, `there is no ${NOUNS[code]} of this id in this environment`, details);
+}
+
+/** The id in a path (`:id`), or the error that says there is none of it. */
+export function readPathId<P extends IdPrefix>(params: unknown, prefix: P, code: NotFoundCode, name = 'id'): IdOf<P> {
+  const text = (params as Record<string, string>)[name]!;
+  if (!isId(prefix, text)) throw notFound(code);
+  return text;
+}

@@ -1,0 +1,72 @@
+// What a schema finds wrong with a request, as an error that names the field and says what would be right.
+import { ApiError } from '../../model/error.ts';
+import { clip, pointTo } from './request-json.ts';
+
+/** What Ajv reports (the part of it that is used). */
+type SchemaFault = {
+  keyword: string;
+  instancePath: string;
+  params: Record<string, unknown>;
+  message?: string | undefined;
+};
+
+/** `where` is Fastify's name for a part of the request: `body` or `querystring`. */
+export function explainFaults(faults: readonly SchemaFault[], where: string): ApiError {
+  // Ajv stops at the first fault; with a union there may be more, and the first is as good as any.
+  const fault = faults[0]!;
+  const member = blamedMember(fault);
+  const path = fault.instancePath + (member === null ? '' : pointTo(member));
+  const isQuery = where === 'querystring';
+  const param = isQuery ? (path.split('/')[1] ?? '') : path;
+  const name = member === null ? describe(path, isQuery) : `"${clip(member)}"`;
+  return new ApiError('invalid_request', `${name} ${explain(fault, isQuery)}`, param === '' ? {} : { param });
+}
+
+function blamedMember({ keyword, params }: SchemaFault): string | null {
+  if (keyword === 'required') return String(params.missingProperty);
+  if (keyword === 'additionalProperties') return String(params.additionalProperty);
+  return null;
+}
+
+function describe(path: string, isQuery: boolean): string {
+  if (path === '') return isQuery ? 'the query' : 'the request body';
+  return `"${clip(path.slice(1).replaceAll('/', '.'))}"`;
+}
+
+function explain({ keyword, params, message }: SchemaFault, isQuery: boolean): string {
+  switch (keyword) {
+    case 'required':
+      return 'is missing';
+    case 'additionalProperties':
+      return `is not a ${isQuery ? 'query parameter' : 'field'} of this request; leave it out or correct its name`;
+    case 'enum':
+      return `must be one of ${listOf(params.allowedValues)}`;
+    case 'type':
+      return `must be ${listOf(params.type)}`;
+    case 'pattern':
+      return 'has a character that is not allowed';
+    case 'uniqueItems':
+      return 'must not name the same thing twice';
+    default:
+      return message ?? 'is not valid';
+  }
+}
+
+function listOf(values: unknown): string {
+  const texts = (Array.isArray(values) ? values : String(values).split(',')).map((value) => String(value));
+  return texts.join(' or ');
+}
+
+const WHOLE_NUMBER = /^-?\d{1,15}$/;
+
+/**
+ * Makes numbers of those query parameters that the schema says are integers. Text that is no plain integer ("1e1",
+ * " 5", "0x10", "") stays text, and is refused as such.
+ */
+export function readQueryNumbers(query: Record<string, unknown>, schema: unknown): void {
+  const properties = (schema as { properties?: Record<string, { type?: string }> } | undefined)?.properties ?? {};
+  for (const [name, property] of Object.entries(properties)) {
+    const text = query[name];
+    if (property.type === 'integer' && typeof text === 'string' && WHOLE_NUMBER.test(text)) query[name] = Number(text);
+  }
+}

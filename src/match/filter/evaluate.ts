@@ -1,0 +1,98 @@
+// What a filter means, written plainly: it looks at the body anew for every condition. The oracle for inspection.ts,
+// which does the same for many filters at once; what one value satisfies is decided here for both.
+import { compareByCodePoint, containsText, isEqual, isJsonObject } from './compare.ts';
+import type { Filter, FilterTest } from './filter.ts';
+import type { Literal } from './json.ts';
+import { isScalar } from './json.ts';
+import type { FilterPath, PathStep } from './path.ts';
+import { EVERY } from './path.ts';
+import { WideNumber } from '../../json/wide-number.ts';
+import { unlimitedWork } from '../work.ts';
+import type { Work } from '../work.ts';
+
+const UNLIMITED = unlimitedWork();
+
+/** Whether a body (of parseBody) passes a filter. Never throws. */
+export function filterAccepts(filter: Filter, body: unknown): boolean {
+  switch (filter.operator) {
+    case '$and':
+      return filter.parts.every((part) => filterAccepts(part, body));
+    case '$or':
+      return filter.parts.some((part) => filterAccepts(part, body));
+    case '$not':
+      return !filterAccepts(filter.part, body);
+    default:
+      return holds(filter, body);
+  }
+}
+
+function holds(test: FilterTest, body: unknown): boolean {
+  const values = selectValues(test.path, body);
+  if (test.operator === '$exists') return values.length > 0 === test.operand;
+  return values.length === 0 ? holdsForNone(test) : values.some((value) => satisfies(value, test, UNLIMITED));
+}
+
+/** The values that a path selects in a body, in order. */
+export function selectValues(path: FilterPath, body: unknown): unknown[] {
+  return path.steps.reduce((values, step) => values.flatMap((value) => selectOne(value, step)), [body]);
+}
+
+function selectOne(value: unknown, step: PathStep): readonly unknown[] {
+  if (step === EVERY) return Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  const member = stepInto(value, step);
+  return member === undefined ? [] : [member];
+}
+
+/** The member or element that a step selects; undefined, which no JSON value is: none. */
+export function stepInto(value: unknown, step: string | number): unknown {
+  if (typeof step === 'number') return Array.isArray(value) ? value.at(step) : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+}
+
+/** Whether a test holds when its path selects nothing. */
+export function holdsForNone(test: FilterTest): boolean {
+  if (test.operator === '$exists') return !test.operand;
+  return test.operator === '$ne' || test.operator === '$nin';
+}
+
+/** Whether one selected value makes a test hold; `$exists` is for holdsForNone to deny. */
+export function satisfies(value: unknown, test: FilterTest, work: Work): boolean {
+  switch (test.operator) {
+    case '$eq':
+      return isEqual(test.operand, value, work);
+    case '$ne':
+      return !isEqual(test.operand, value, work);
+    case '$gt':
+      return compare(value, test.operand) > 0;
+    case '$gte':
+      return compare(value, test.operand) >= 0;
+    case '$lt':
+      return compare(value, test.operand) < 0;
+    case '$lte':
+      return compare(value, test.operand) <= 0;
+    case '$in':
+      return isScalar(value) && test.operand.has(value);
+    case '$nin':
+      return !(isScalar(value) && test.operand.has(value));
+    case '$exists':
+      return test.operand;
+    case '$startsWith':
+      return typeof value === 'string' && value.startsWith(test.operand);
+    case '$endsWith':
+      return typeof value === 'string' && value.endsWith(test.operand);
+    default:
+      return contains(value, test.operand, work);
+  }
+}
+
+/** NaN, for which every ordering operator is false, unless both are numbers or both are strings. */
+function compare(value: unknown, operand: number | string): number {
+  if (typeof operand === 'string') return typeof value === 'string' ? compareByCodePoint(value, operand) : NaN;
+  const number = value instanceof WideNumber ? value.value : value;
+  return typeof number === 'number' ? number - operand : NaN;
+}
+
+function contains(value: unknown, operand: Literal, work: Work): boolean {
+  if (Array.isArray(value)) return value.some((element) => isEqual(operand, element, work));
+  return typeof value === 'string' && typeof operand === 'string' && containsText(value, operand, work);
+}

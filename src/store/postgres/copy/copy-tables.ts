@@ -1,0 +1,145 @@
+// The statements of a copy, made from the list of its tables: one that inserts a chunk, one that reads a page back.
+import { formatId, idShard, idTime } from '../../../model/id.ts';
+import type { ColumnKind, CopiedRow, CopiedTable, CopiedTableName, CopiedValue } from '../../rows/copied-tables.ts';
+import { COPIED_TABLES } from '../../rows/copied-tables.ts';
+import { shardOfKey } from '../queries/events/idempotency.ts';
+import { insertStatement, statementOfEveryShard } from '../wire/statement.ts';
+import type { BatchRow, BatchStatement, Columns, Statement } from '../wire/statement.ts';
+import type { ColumnType, Value } from '../wire/values.ts';
+import { decodeText, encodeText } from '../wire/values.ts';
+
+const TYPES: Readonly<Record<ColumnKind, ColumnType>> = {
+  id: 'uuid',
+  // Narrower columns take it, or refuse the row.
+  integer: 'int8',
+  real: 'float8',
+  flag: 'bool',
+  text: 'text',
+  words: 'text',
+  bytes: 'bytea',
+  body: 'bytea',
+};
+
+type Place = {
+  /** Unique, and what an index has in this order. */
+  key: readonly string[];
+  /** The column whose id names the shard, for tables that are distributed; idempotency has a hash instead. */
+  shardOf?: string;
+  /** The column whose id says which partition. */
+  timeOf?: string;
+  /** Columns of this adapter alone. */
+  constants?: Readonly<Record<string, string>>;
+  /** There from the first migration on. */
+  isSeeded?: boolean;
+};
+
+const PLACES: Readonly<Record<CopiedTableName, Place>> = {
+  accounts: { key: ['id'], isSeeded: true },
+  environments: { key: ['id'], isSeeded: true },
+  api_keys: { key: ['id'] },
+  destinations: { key: ['id'] },
+  signing_keys: { key: ['destination_id', 'id'] },
+  destination_health: { key: ['destination_id'], shardOf: 'destination_id', constants: { reported_at: '0' } },
+  subscriptions: { key: ['id'] },
+  idempotency: { key: ['shard', 'environment', 'key'], shardOf: 'key' },
+  events: { key: ['id'], shardOf: 'id', timeOf: 'id' },
+  event_bodies: { key: ['event_id'], shardOf: 'event_id', timeOf: 'event_id' },
+  open_deliveries: { key: ['id'], shardOf: 'id' },
+  done_deliveries: { key: ['id'], shardOf: 'id', timeOf: 'id' },
+  attempts: { key: ['delivery_id', 'n'], shardOf: 'delivery_id', timeOf: 'delivery_id' },
+};
+
+type ReadRow = Record<string, CopiedValue>;
+
+/** One table's side of a copy. */
+export type TableStatements = {
+  table: CopiedTable;
+  insert: BatchStatement<never>;
+  toBatchRow: (row: CopiedRow) => BatchRow;
+  /** When the partitions must reach that the rows go to; none where there are none. */
+  timesOf: (rows: readonly CopiedRow[]) => number[];
+  first: Statement<ReadRow>;
+  following: Statement<ReadRow>;
+  toRow: (read: ReadRow) => CopiedRow;
+  /** The parameters of the page after this row. */
+  keyOf: (read: ReadRow) => Value[];
+};
+
+const PAGE_ROWS = 2_000;
+
+function createTableStatements(table: CopiedTable): TableStatements {
+  const { key, timeOf } = PLACES[table.name];
+  const kinds = Object.values(table.columns);
+  const names = Object.keys(table.columns);
+  const timeColumn = timeOf === undefined ? null : names.indexOf(timeOf);
+  return {
+    table,
+    insert: copyStatement(table),
+    toBatchRow: (row) => [shardOf(table, row), ...row.map((value, i) => toStored(kinds[i]!, value))],
+    timesOf: (rows) =>
+      timeColumn === null ? [] : rows.map((row) => idTime(formatId('evt', row[timeColumn] as Uint8Array))),
+    first: pageStatement(table, false),
+    following: pageStatement(table, true),
+    toRow: (read) => names.map((name, i) => fromStored(kinds[i]!, read[name]!)),
+    keyOf: (read) => key.map((name) => read[name]!),
+  };
+}
+
+function copyStatement({ name, columns }: CopiedTable): BatchStatement<never> {
+  const { shardOf: isDistributed, constants = {}, isSeeded = false } = PLACES[name];
+  const types: Columns = Object.fromEntries(Object.entries(columns).map(([column, kind]) => [column, TYPES[kind]]));
+  const names = Object.keys(columns);
+  const others = Object.entries(constants);
+  const onConflict = isSeeded ? upsert(names) : '';
+  const into = [...names, ...others.map(([column]) => column)].join(', ');
+  const values = [...names.map((column) => `r.${column}`), ...others.map(([, value]) => value)].join(', ');
+  return insertStatement(`copy_insert_${name}`, types, (rows) =>
+    isDistributed === undefined
+      ? // Whole everywhere: the shard stands there only because every batch has one.
+        `INSERT INTO ${name} (${into}) SELECT ${values} FROM ${rows} WHERE r.shard = 0 ${onConflict}`
+      : `INSERT INTO ${name} (shard, ${into}) SELECT r.shard, ${values} FROM ${rows}`,
+  );
+}
+
+function upsert(names: readonly string[]): string {
+  const [key, ...others] = names;
+  return `ON CONFLICT (${key}) DO UPDATE SET ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`;
+}
+
+function pageStatement({ name, columns }: CopiedTable, isFollowing: boolean): Statement<ReadRow> {
+  const { key } = PLACES[name];
+  const shown = Object.entries(columns).map(([column, kind]) =>
+    // Bodies are compared by what they hash to, which need not be sent here.
+    kind === 'body' ? `sha256(${column}) AS ${column}` : column,
+  );
+  const order = key.join(', ');
+  const more = key.filter((column) => !(column in columns));
+  const after = isFollowing ? `WHERE (${order}) > (${key.map((_, i) => `$${i + 1}`).join(', ')})` : '';
+  return statementOfEveryShard<ReadRow>(
+    `copy_read_${name}${isFollowing ? '_after' : ''}`,
+    `SELECT ${[...shown, ...more].join(', ')} FROM ${name} ${after} ORDER BY ${order} LIMIT ${PAGE_ROWS}`,
+  );
+}
+
+function shardOf({ name, columns }: CopiedTable, row: CopiedRow): number {
+  const { shardOf: column } = PLACES[name];
+  if (column === undefined) return 0;
+  const names = Object.keys(columns);
+  if (name === 'idempotency') {
+    return shardOfKey(row[names.indexOf('environment')] as number, row[names.indexOf('key')] as string);
+  }
+  return idShard(formatId('evt', row[names.indexOf(column)] as Uint8Array));
+}
+
+function toStored(kind: ColumnKind, value: CopiedValue): Value {
+  return kind === 'words' ? encodeText(value as string | null) : value;
+}
+
+function fromStored(kind: ColumnKind, value: CopiedValue): CopiedValue {
+  return kind === 'words' ? decodeText(value as string | null) : value;
+}
+
+/** A statement's name is given once: they are made when this file is first wanted. */
+export const TABLE_STATEMENTS = Object.fromEntries(
+  COPIED_TABLES.map((table) => [table.name, createTableStatements(table)]),
+) as Readonly<Record<CopiedTableName, TableStatements>>;

@@ -1,0 +1,80 @@
+// What changed in an environment's configuration since a version: how memory follows the store.
+import { formatId } from '../../../../model/id.ts';
+import type { ConfigurationChanges } from '../../../store.ts';
+import type { DestinationRow } from '../../../rows/destination-rows.ts';
+import { toSubscription } from '../../../rows/subscription-rows.ts';
+import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
+import type { ReadContext } from '../../context.ts';
+import { statement } from '../../wire/statement.ts';
+import type { Tx } from '../../wire/transaction.ts';
+import { DESTINATION_COLUMNS, withKeys } from './destination-rows.ts';
+import { readConfigVersion } from './environments.ts';
+import { SUBSCRIPTION_COLUMNS } from './subscriptions.ts';
+
+// Versions are never split over two pages: the page ends before the version of the first row that is too many.
+const SELECT_VERSIONS = statement<{ version: number }>(
+  'changes_versions',
+  `(SELECT version FROM destinations WHERE environment = $1::int4 AND version > $2::int8
+    ORDER BY version LIMIT $3::int4)
+   UNION ALL
+   (SELECT version FROM subscriptions WHERE environment = $1::int4 AND version > $2::int8
+    ORDER BY version LIMIT $3::int4)
+   ORDER BY version LIMIT $3::int4`,
+);
+
+const SELECT_DESTINATIONS = statement<DestinationRow>(
+  'changes_destinations',
+  `SELECT ${DESTINATION_COLUMNS} FROM destinations
+   WHERE environment = $1::int4 AND version > $2::int8 AND version <= $3::int8 ORDER BY version`,
+);
+
+const SELECT_SUBSCRIPTIONS = statement<SubscriptionRow>(
+  'changes_subscriptions',
+  `SELECT ${SUBSCRIPTION_COLUMNS} FROM subscriptions
+   WHERE environment = $1::int4 AND version > $2::int8 AND version <= $3::int8 ORDER BY version`,
+);
+
+type Request = { environment: number; after: number; limit: number };
+
+export function createChangeReads({ read, sealer }: ReadContext) {
+  return {
+    readChanges: (request: Request): Promise<ConfigurationChanges> =>
+      read(async (tx) => {
+        const { environment, after } = request;
+        const [currentVersion, pageEnd] = await Promise.all([
+          readConfigVersion(tx, environment),
+          findPageEnd(tx, request),
+        ]);
+        const version = pageEnd ?? currentVersion;
+        const [destinations, subscriptions] = await Promise.all([
+          tx.run(SELECT_DESTINATIONS, [environment, after, version]),
+          tx.run(SELECT_SUBSCRIPTIONS, [environment, after, version]),
+        ]);
+        // Who loads afresh has nothing that could be deleted.
+        const showsDeleted = after > 0;
+        return {
+          version,
+          currentVersion,
+          destinations: await withKeys(tx, destinations.filter(isLive), sealer),
+          deletedDestinations: destinations.filter((row) => showsDeleted && !isLive(row)).map(idOf('dst')),
+          subscriptions: subscriptions.filter(isLive).map(toSubscription),
+          deletedSubscriptions: subscriptions.filter((row) => showsDeleted && !isLive(row)).map(idOf('sub')),
+        };
+      }),
+  };
+}
+
+/** Null: all that is left fits. */
+async function findPageEnd(tx: Tx, { environment, after, limit }: Request): Promise<number | null> {
+  const versions = await tx.run(SELECT_VERSIONS, [environment, after, limit + 1]);
+  if (versions.length <= limit) return null;
+  return Math.max(versions[0]!.version, versions.at(-1)!.version - 1);
+}
+
+function isLive(row: { deleted_at: number | null }): boolean {
+  return row.deleted_at === null;
+}
+
+function idOf<Prefix extends 'dst' | 'sub'>(prefix: Prefix) {
+  return (row: { id: Uint8Array }) => formatId(prefix, row.id);
+}

@@ -1,0 +1,80 @@
+// Destinations and their signing keys as PostgreSQL has them.
+import type { Destination, DestinationWithKeys, SigningKey } from '../../../../model/destination.ts';
+import { idBytes } from '../../../../model/id.ts';
+import type { DestinationId, SigningKeyId } from '../../../../model/id.ts';
+import type { Sealer } from '../../../../runtime/sealer.ts';
+import { toDestination, toSigningKeys } from '../../../rows/destination-rows.ts';
+import type { DestinationRow, SigningKeyRow } from '../../../rows/destination-rows.ts';
+import { statement } from '../../wire/statement.ts';
+import type { Tx } from '../../wire/transaction.ts';
+import { decodeText, encodeArray } from '../../wire/values.ts';
+
+export const DESTINATION_COLUMNS = `
+  id, environment, url, name, status, paused_reason, retry_policy, max_in_flight, rate_per_second, headers, metadata,
+  created_at, updated_at, deleted_at`;
+
+export const SELECT_DESTINATION = statement<DestinationRow>(
+  'destinations_one',
+  `SELECT ${DESTINATION_COLUMNS} FROM destinations WHERE id = $1 AND environment = $2::int4 AND deleted_at IS NULL`,
+);
+
+/** A change that touches nothing but what hangs on it. */
+export const STAMP_DESTINATION = statement<never>(
+  'destinations_stamp',
+  'UPDATE destinations SET version = $2::int8 WHERE id = $1',
+);
+
+const SELECT_KEYS = statement<SigningKeyRow & { destination_id: Uint8Array }>(
+  'signing_keys_select',
+  `SELECT destination_id, id, secret, created_at, expires_at FROM signing_keys
+   WHERE destination_id = ANY ($1::uuid[]) ORDER BY destination_id, id DESC`,
+);
+
+const INSERT_KEY = statement<never>(
+  'signing_keys_insert',
+  'INSERT INTO signing_keys (destination_id, id, secret, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)',
+);
+
+const SET_KEY_EXPIRY = statement<never>(
+  'signing_keys_set_expiry',
+  'UPDATE signing_keys SET expires_at = $3::int8 WHERE destination_id = $1 AND id = $2',
+);
+
+const DELETE_KEY = statement<never>(
+  'signing_keys_delete',
+  'DELETE FROM signing_keys WHERE destination_id = $1 AND id = $2',
+);
+
+export function toOneDestination(row: DestinationRow, sealer: Sealer): Destination {
+  return toDestination({ ...row, name: decodeText(row.name) }, sealer);
+}
+
+export async function withKeys(tx: Tx, rows: DestinationRow[], sealer: Sealer): Promise<DestinationWithKeys[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const keys = await tx.run(SELECT_KEYS, [encodeArray('uuid', ids)]);
+  const byDestination = Map.groupBy(keys, (key) => Buffer.from(key.destination_id).toString('hex'));
+  return rows.map((row) => {
+    const own = byDestination.get(Buffer.from(row.id).toString('hex')) ?? [];
+    return { ...toOneDestination(row, sealer), signingKeys: toSigningKeys(own, sealer) };
+  });
+}
+
+/** Newest first. */
+export async function readKeys(tx: Tx, id: DestinationId, sealer: Sealer): Promise<SigningKey[]> {
+  const rows = await tx.run(SELECT_KEYS, [encodeArray('uuid', [idBytes(id)])]);
+  return toSigningKeys(rows, sealer);
+}
+
+export function insertKey(tx: Tx, id: DestinationId, key: SigningKey, sealer: Sealer): Promise<number> {
+  const secret = sealer.seal(key.secret, `secret of ${key.id}`);
+  return tx.change(INSERT_KEY, [idBytes(id), idBytes(key.id), secret, key.createdAt, key.expiresAt]);
+}
+
+export function setKeyExpiry(tx: Tx, id: DestinationId, keyId: SigningKeyId, expiresAt: number): Promise<number> {
+  return tx.change(SET_KEY_EXPIRY, [idBytes(id), idBytes(keyId), expiresAt]);
+}
+
+export function deleteKey(tx: Tx, id: DestinationId, keyId: SigningKeyId): Promise<number> {
+  return tx.change(DELETE_KEY, [idBytes(id), idBytes(keyId)]);
+}

@@ -1,0 +1,124 @@
+// Subscriptions: create (an identical one is found instead), read, list, delete.
+import { idBytes } from '../../../../model/id.ts';
+import type { DestinationId, SubscriptionId } from '../../../../model/id.ts';
+import type { Subscription } from '../../../../model/subscription.ts';
+import type { Page, PageRequest } from '../../../store.ts';
+import { ID_BYTES_MAX } from '../../../rows/codec.ts';
+import { toSubscription, toSubscriptionPage } from '../../../rows/subscription-rows.ts';
+import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
+import type { ReadContext, WriteContext } from '../../context.ts';
+import { statement } from '../../wire/statement.ts';
+import { SELECT_DESTINATION } from './destination-rows.ts';
+import { changeCounts, raiseConfig } from './environments.ts';
+
+export const SUBSCRIPTION_COLUMNS = 'id, environment, destination_id, event_type, filter, created_at, deleted_at';
+
+const SELECT_ONE = statement<SubscriptionRow>(
+  'subscriptions_one',
+  `SELECT ${SUBSCRIPTION_COLUMNS} FROM subscriptions WHERE id = $1 AND environment = $2::int4 AND deleted_at IS NULL`,
+);
+
+const SELECT_IDENTICAL = statement<SubscriptionRow>(
+  'subscriptions_identical',
+  `SELECT ${SUBSCRIPTION_COLUMNS} FROM subscriptions
+   WHERE destination_id = $1 AND identity = $2 AND deleted_at IS NULL`,
+);
+
+const SELECT_PAGE = statement<SubscriptionRow>(
+  'subscriptions_page',
+  `SELECT ${SUBSCRIPTION_COLUMNS} FROM subscriptions
+   WHERE environment = $1::int4 AND deleted_at IS NULL AND id < $2 ORDER BY id DESC LIMIT $3::int4`,
+);
+
+// A destination keeps the tombstones of its deleted subscriptions for a while, so the walk may step over some.
+const SELECT_PAGE_OF_DESTINATION = statement<SubscriptionRow>(
+  'subscriptions_page_of_destination',
+  `SELECT ${SUBSCRIPTION_COLUMNS} FROM subscriptions
+   WHERE environment = $1::int4 AND destination_id = $4 AND deleted_at IS NULL AND id < $2
+   ORDER BY id DESC LIMIT $3::int4`,
+);
+
+const COUNT_OF_DESTINATION = statement<{ count: number }>(
+  'subscriptions_count_of_destination',
+  'SELECT count(*) AS count FROM subscriptions WHERE destination_id = $1 AND deleted_at IS NULL',
+);
+
+const INSERT = statement<never>(
+  'subscriptions_insert',
+  `INSERT INTO subscriptions (id, environment, destination_id, version, event_type, filter, identity, created_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+);
+
+const BURY = statement<never>(
+  'subscriptions_bury',
+  `UPDATE subscriptions SET version = $3::int8, deleted_at = $4::int8
+   WHERE id = $1 AND environment = $2::int4 AND deleted_at IS NULL`,
+);
+
+type CreateResult =
+  | { result: 'created' | 'exists'; subscription: Subscription }
+  | { result: 'destination_not_found' | 'over_destination_limit' | 'over_environment_limit' };
+
+type ListRequest = { environment: number; destinationId: DestinationId | null } & PageRequest<SubscriptionId>;
+
+export function createSubscriptionReads({ read }: ReadContext) {
+  return {
+    readSubscription: (request: { environment: number; id: SubscriptionId }): Promise<Subscription | null> =>
+      read(async (tx) => {
+        const [row] = await tx.run(SELECT_ONE, [idBytes(request.id), request.environment]);
+        return row === undefined ? null : toSubscription(row);
+      }),
+
+    listSubscriptions(request: ListRequest): Promise<Page<Subscription, SubscriptionId>> {
+      const { environment, destinationId, before, limit } = request;
+      const page = [environment, before === null ? ID_BYTES_MAX : idBytes(before), limit + 1];
+      return read(async (tx) => {
+        const rows =
+          destinationId === null
+            ? await tx.run(SELECT_PAGE, page)
+            : await tx.run(SELECT_PAGE_OF_DESTINATION, [...page, idBytes(destinationId)]);
+        return toSubscriptionPage(rows, limit);
+      });
+    },
+  };
+}
+
+export function createSubscriptionWrites({ write, clock }: WriteContext) {
+  return {
+    createSubscription(
+      { subscription, identity }: { subscription: Subscription; identity: Uint8Array },
+      limits: { perDestinationMax: number; perEnvironmentMax: number },
+    ): Promise<CreateResult> {
+      return write(async (tx): Promise<CreateResult> => {
+        const { id, environment, destinationId, eventType, filter, createdAt } = subscription;
+        const destination = idBytes(destinationId);
+        const counters = await raiseConfig(tx, environment);
+        const [destinations, [identical], [ofDestination]] = await Promise.all([
+          tx.run(SELECT_DESTINATION, [destination, environment]),
+          tx.run(SELECT_IDENTICAL, [destination, identity]),
+          tx.run(COUNT_OF_DESTINATION, [destination]),
+        ]);
+        if (destinations.length === 0) return tx.refuse({ result: 'destination_not_found' });
+        if (identical !== undefined) return tx.refuse({ result: 'exists', subscription: toSubscription(identical) });
+        if (ofDestination!.count >= limits.perDestinationMax) return tx.refuse({ result: 'over_destination_limit' });
+        if (counters.subscription_count >= limits.perEnvironmentMax) {
+          return tx.refuse({ result: 'over_environment_limit' });
+        }
+        const values = [environment, destination, counters.config_version, eventType, filter, identity, createdAt];
+        void tx.change(INSERT, [idBytes(id), ...values]);
+        void changeCounts(tx, environment, { subscriptions: 1 });
+        return { result: 'created', subscription };
+      });
+    },
+
+    deleteSubscription({ environment, id }: { environment: number; id: SubscriptionId }): Promise<boolean> {
+      return write(async (tx) => {
+        const { config_version: version } = await raiseConfig(tx, environment);
+        const buried = await tx.change(BURY, [idBytes(id), environment, version, clock.now()]);
+        if (buried === 0) return tx.refuse(false);
+        void changeCounts(tx, environment, { subscriptions: -1 });
+        return true;
+      });
+    },
+  };
+}

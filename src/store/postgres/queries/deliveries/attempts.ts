@@ -1,0 +1,69 @@
+// The history of deliveries.
+import { ATTEMPTS_WITH_BODY_MAX } from '../../../../model/attempt.ts';
+import { outcomeCode, triggerCode } from '../../../rows/codec.ts';
+import type { ResultToRecord } from '../../../store.ts';
+import { batchStatement, insertStatement } from '../../wire/statement.ts';
+import type { BatchRow } from '../../wire/statement.ts';
+import type { Tx } from '../../wire/transaction.ts';
+import { encodeText } from '../../wire/values.ts';
+
+export type NumberedAttempt = ResultToRecord['attempt'] & { shard: number; deliveryId: Uint8Array; n: number };
+
+const COLUMNS = {
+  delivery_id: 'uuid',
+  n: 'int4',
+  trigger: 'int2',
+  started_at: 'int8',
+  duration_ms: 'int8',
+  outcome: 'int2',
+  response_code: 'int2',
+  response_headers: 'text',
+  response_body: 'bytea',
+  response_truncated: 'bool',
+  error: 'text',
+} as const;
+
+const NAMES = Object.keys(COLUMNS).join(', ');
+
+const INSERT = insertStatement(
+  'attempts_insert',
+  COLUMNS,
+  (rows) => `INSERT INTO attempts (shard, ${NAMES}) SELECT r.shard, ${NAMES} FROM ${rows}`,
+);
+
+const DROP_BODIES = batchStatement<never>(
+  'attempts_drop_bodies',
+  { delivery_id: 'uuid', n: 'int4' },
+  ({ rows, inShard }) => `
+    UPDATE attempts a SET response_body = NULL FROM ${rows}
+    WHERE ${inShard('a')} AND a.delivery_id = r.delivery_id AND a.n = r.n`,
+);
+
+/** Sent, not awaited: the transaction's commit sees an error. */
+export function insertAttempts(tx: Tx, attempts: readonly NumberedAttempt[]): void {
+  void tx.batch(INSERT, attempts.map(toRow));
+  // One comes, one goes: older ones lost theirs when the attempts after them were recorded.
+  const old = attempts.filter(({ n }) => n > ATTEMPTS_WITH_BODY_MAX);
+  void tx.batch(
+    DROP_BODIES,
+    old.map(({ shard, deliveryId, n }) => [shard, deliveryId, n - ATTEMPTS_WITH_BODY_MAX]),
+  );
+}
+
+function toRow(attempt: NumberedAttempt): BatchRow {
+  const { responseHeaders: headers, responseBody: body } = attempt;
+  return [
+    attempt.shard,
+    attempt.deliveryId,
+    attempt.n,
+    triggerCode.numberOf(attempt.trigger),
+    Math.round(attempt.startedAt),
+    Math.round(attempt.durationMs),
+    outcomeCode.numberOf(attempt.outcome),
+    attempt.responseCode,
+    headers === null ? null : JSON.stringify(headers),
+    body,
+    attempt.responseBodyTruncated,
+    encodeText(attempt.error),
+  ];
+}

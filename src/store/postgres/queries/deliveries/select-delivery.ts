@@ -1,0 +1,115 @@
+// Deliveries as operators see them: a row of either table, with its event's type and its destination's state.
+import { formatId } from '../../../../model/id.ts';
+import type { DeliveryRow } from '../../../rows/delivery-rows.ts';
+import type { Horizons } from '../../horizons.ts';
+import { statement } from '../../wire/statement.ts';
+import type { Tx } from '../../wire/transaction.ts';
+import { encodeArray } from '../../wire/values.ts';
+import { keyOf } from './delivery-tables.ts';
+import { SELECT_TYPES } from '../events/event-rows.ts';
+
+/** What either table gives. */
+export type ListedRow = Pick<
+  DeliveryRow,
+  | 'id'
+  | 'event_id'
+  | 'destination_id'
+  | 'subscription_id'
+  | 'status'
+  | 'dead_reason'
+  | 'origin'
+  | 'attempt_count'
+  | 'response_codes'
+  | 'due_at'
+  | 'updated_at'
+  | 'completed_at'
+> & { environment: number; rev: number; schedule_position: number };
+
+/** With what its event and its destination say. */
+export type CompleteRow = ListedRow & DeliveryRow;
+
+const COLUMNS = `
+  environment, id, event_id, destination_id, subscription_id, status, dead_reason, origin, rev, attempt_count,
+  response_codes, schedule_position, updated_at, completed_at`;
+
+export const LISTED_OPEN = `${COLUMNS}, due_at`;
+export const LISTED_DONE = `${COLUMNS}, NULL::int8 AS due_at`;
+
+// One statement, so that a delivery on its way from one table to the other is in exactly one of them.
+const SELECT_ONE = statement<ListedRow>(
+  'deliveries_one',
+  `SELECT ${LISTED_OPEN} FROM open_deliveries WHERE shard = $1::int2 AND id = $2 AND environment = $3::int4
+   UNION ALL
+   SELECT ${LISTED_DONE} FROM done_deliveries WHERE shard = $1::int2 AND id = $2 AND environment = $3::int4`,
+);
+
+type DestinationState = {
+  id: Uint8Array;
+  is_paused: number;
+  deleted_at: number | null;
+  held_until: number | null;
+};
+
+const SELECT_DESTINATIONS = statement<Omit<DestinationState, 'held_until'>>(
+  'deliveries_destinations',
+  'SELECT id, status AS is_paused, deleted_at FROM destinations WHERE id = ANY ($1::uuid[])',
+);
+
+// Apart, for it stands elsewhere where the database is distributed.
+const SELECT_HELD = statement<{ destination_id: Uint8Array; held_until: number | null }>(
+  'deliveries_held',
+  `SELECT destination_id, held_until FROM destination_health
+   WHERE destination_id = ANY ($1::uuid[]) AND shard = ANY ($2::int2[])`,
+);
+
+/** Null: there is none, or it is past the horizon. */
+export async function selectDelivery(
+  tx: Tx,
+  horizons: Horizons,
+  request: { environment: number; id: string },
+): Promise<CompleteRow | null> {
+  const rows = await tx.run(SELECT_ONE, [...keyOf(request.id), request.environment]);
+  return (await completeRows(tx, horizons, rows))[0] ?? null;
+}
+
+/** In the same order; without those past the horizon. */
+export async function completeRows(tx: Tx, horizons: Horizons, rows: ListedRow[]): Promise<CompleteRow[]> {
+  const seen = rows.filter((row) => !horizons.hides('rows', formatId('evt', row.event_id)));
+  if (seen.length === 0) return [];
+  const eventIds = [...new Set(seen.map((row) => formatId('evt', row.event_id)))];
+  const [types, destinations] = await Promise.all([
+    tx.batch(SELECT_TYPES, eventIds.map(keyOf)),
+    selectDestinations(
+      tx,
+      seen.map((row) => row.destination_id),
+    ),
+  ]);
+  const typeOf = new Map(types.map((row) => [hex(row.id), row.type]));
+  return seen.flatMap((row) => {
+    const type = typeOf.get(hex(row.event_id));
+    const destination = destinations.get(hex(row.destination_id));
+    return type === undefined || destination === undefined
+      ? []
+      : [{ ...row, event_type: type, ...stateOf(destination) }];
+  });
+}
+
+function stateOf({ is_paused, deleted_at, held_until }: DestinationState): Omit<DestinationState, 'id'> {
+  return { is_paused, deleted_at, held_until };
+}
+
+/** Deleted ones too, for as long as a delivery refers to them. By the hex of their ids. */
+async function selectDestinations(tx: Tx, ids: readonly Uint8Array[]): Promise<Map<string, DestinationState>> {
+  const distinct = [...new Map(ids.map((id) => [hex(id), id])).values()];
+  const shards = [...new Set(distinct.map((id) => keyOf(formatId('dst', id))[0]))];
+  const [rows, held] = await Promise.all([
+    tx.run(SELECT_DESTINATIONS, [encodeArray('uuid', distinct)]),
+    tx.run(SELECT_HELD, [encodeArray('uuid', distinct), encodeArray('int2', shards)]),
+  ]);
+  const heldUntil = new Map(held.map((row) => [hex(row.destination_id), row.held_until]));
+  return new Map(rows.map((row) => [hex(row.id), { ...row, held_until: heldUntil.get(hex(row.id)) ?? null }]));
+}
+
+export function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}

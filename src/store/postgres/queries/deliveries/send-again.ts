@@ -1,0 +1,82 @@
+// The two ways an operator sends a delivery again: a forced attempt, and a fresh schedule for a dead one.
+import type { OpenState } from '../../../../model/delivery.ts';
+import { formatId, idTime } from '../../../../model/id.ts';
+import { sendAgain } from '../../../../model/transitions.ts';
+import type { SendAgain } from '../../../../model/transitions.ts';
+import { isUnfinished } from '../../../rows/codec.ts';
+import { toDelivery, toOpenDelivery, toState, toStateRow } from '../../../rows/delivery-rows.ts';
+import type { SendAgainRequest, SendAgainResult } from '../../../store.ts';
+import type { BacklogChange } from '../../backlog.ts';
+import type { WriteContext } from '../../context.ts';
+import { writeCounted } from '../../context.ts';
+import { Overtaken } from '../../wire/errors.ts';
+import { statement } from '../../wire/statement.ts';
+import type { Tx } from '../../wire/transaction.ts';
+import { ALL_OPEN, TAKE_DONE, insertOpen, keyOf, toMovedRow } from './delivery-tables.ts';
+import type { OpenStored } from './delivery-tables.ts';
+import { hasBody } from '../events/event-rows.ts';
+import { selectDelivery } from './select-delivery.ts';
+import type { CompleteRow } from './select-delivery.ts';
+
+const MOVE_OPEN = statement<OpenStored>(
+  'open_deliveries_move',
+  `UPDATE open_deliveries d
+   SET status = $4::int2, dead_reason = $5::int2, completed_at = $6::int8, due_at = $7::int8, scheduled_at = $8::int8,
+       fallback_status = $9::int2, schedule_position = $10::int4, updated_at = $11::int8, rev = rev + 1
+   WHERE d.shard = $1::int2 AND d.id = $2 AND d.rev = $3::int4
+   RETURNING ${ALL_OPEN}`,
+);
+
+export function createSendAgainWrites({ write, backlog, horizons }: WriteContext) {
+  const isTooOld = async (tx: Tx, row: CompleteRow, { bodyCutoff }: SendAgainRequest): Promise<boolean> => {
+    const eventId = formatId('evt', row.event_id);
+    return idTime(eventId) < bodyCutoff || !(await hasBody(tx, horizons, eventId));
+  };
+
+  const send = (how: SendAgain, request: SendAgainRequest): Promise<SendAgainResult> =>
+    writeCounted(backlog, write, async (tx, change): Promise<SendAgainResult> => {
+      const row = await selectDelivery(tx, horizons, request);
+      if (row === null) return tx.refuse({ result: 'not_found' });
+      // What a forced attempt had kept is not read: one that waits forced already stays as it is.
+      const state = toState({ ...row, scheduled_at: null, fallback_status: null });
+      const next = sendAgain(how, state, {
+        isDestinationDeleted: row.deleted_at !== null,
+        isTooOld: await isTooOld(tx, row, request),
+        now: request.now,
+      });
+      if (next === 'unchanged') return tx.refuse({ result: 'scheduled', delivery: toDelivery(row), open: null });
+      if (typeof next === 'string') return tx.refuse({ result: next });
+      const move = { row, next, now: request.now };
+      const stored = isUnfinished(row.status) ? await moveOpen(tx, move) : await reopen(tx, move, change);
+      const delivery = toDelivery({ ...row, ...stored });
+      return { result: 'scheduled', delivery, open: toOpenDelivery(stored, delivery.destinationId) };
+    });
+
+  return {
+    retryDelivery: (request: SendAgainRequest): Promise<SendAgainResult> => send('retry', request),
+    replayDead: (request: SendAgainRequest): Promise<SendAgainResult> => send('replay_dead', request),
+  };
+}
+
+type Move = { row: CompleteRow; next: OpenState; now: number };
+
+async function moveOpen(tx: Tx, { row, next, now }: Move): Promise<OpenStored> {
+  const to = toStateRow(next);
+  const { status, dead_reason: deadReason, completed_at: completedAt, due_at: dueAt } = to;
+  const { scheduled_at: scheduledAt, fallback_status: fallbackStatus, schedule_position: position } = to;
+  const values = [status, deadReason, completedAt, dueAt, scheduledAt, fallbackStatus, position, now];
+  const [stored] = await tx.run(MOVE_OPEN, [...keyOf(formatId('dlv', row.id)), row.rev, ...values]);
+  // Somebody moved it since it was read: look again.
+  if (stored === undefined) throw new Overtaken();
+  return stored;
+}
+
+/** Back from the finished to the unfinished. */
+async function reopen(tx: Tx, { row, next, now }: Move, change: BacklogChange): Promise<OpenStored> {
+  const [done] = await tx.batch(TAKE_DONE, [[...keyOf(formatId('dlv', row.id)), row.rev]]);
+  if (done === undefined) throw new Overtaken();
+  const stored = toMovedRow(done, next, now) as OpenStored;
+  void insertOpen(tx, [stored]);
+  change.add(formatId('dst', done.destination_id), done.environment, 1);
+  return stored;
+}

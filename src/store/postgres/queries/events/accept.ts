@@ -1,0 +1,78 @@
+// Accepting: the version of the configuration, the idempotency keys, then events, bodies and deliveries.
+//
+// Why a plain read of the version is enough, at READ COMMITTED: a change of the configuration raises the version in its
+// own transaction and is answered (201, 204) after its commit. If our read sees the older version, that commit had not
+// happened yet, so neither had the answer; but our events' requests had come before the read. So their POSTs began
+// before the answer, and the change need not count for them, whichever of the two commits first. If our read sees the
+// newer version, an event matched against the older one is stale, and matched again. No row is locked for this: a
+// lock on the environment would make all accepts of the cluster wait for one another.
+import type { AcceptResult, NewEvent } from '../../../store.ts';
+import type { BacklogChange } from '../../backlog.ts';
+import type { WriteContext } from '../../context.ts';
+import { insertStatement, statement } from '../../wire/statement.ts';
+import type { Tx } from '../../wire/transaction.ts';
+import { keyOf } from '../deliveries/delivery-tables.ts';
+import { readConfigVersion } from '../configuration/environments.ts';
+import { claimKeys } from './idempotency.ts';
+import { insertDeliveries } from './insert-deliveries.ts';
+
+const INSERT_EVENTS = insertStatement(
+  'events_insert',
+  { id: 'uuid', environment: 'int4', type: 'text', idempotency_key: 'text', occurred_at: 'int8' },
+  (rows) => `
+    INSERT INTO events (shard, id, environment, type, idempotency_key, occurred_at)
+    SELECT r.shard, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at FROM ${rows}`,
+);
+
+const INSERT_BODIES = insertStatement(
+  'event_bodies_insert',
+  { event_id: 'uuid', body: 'bytea' },
+  (rows) => `
+    INSERT INTO event_bodies (shard, event_id, body) SELECT r.shard, r.event_id, r.body FROM ${rows}`,
+);
+
+const IS_STORED = statement<unknown>('events_is_stored', 'SELECT 1 FROM events WHERE shard = $1::int2 AND id = $2');
+
+export async function acceptTogether(
+  tx: Tx,
+  context: WriteContext,
+  { change, events, keyWaitMs }: { change: BacklogChange; events: readonly NewEvent[]; keyWaitMs: number },
+): Promise<AcceptResult[]> {
+  const versions = await readVersions(tx, events);
+  const fresh = events.filter((event) => event.configVersion >= versions.get(event.environment)!);
+  const duplicates = await claimKeys(tx, fresh, { ...context, keyWaitMs });
+  const accepted = fresh.filter(({ id }) => !duplicates.has(id));
+  insertEvents(tx, accepted);
+  if (accepted.length > 0) tx.provedBy(IS_STORED, keyOf(accepted[0]!.id));
+  const born = accepted.map(({ environment, id, dueAt, deliveries }) => {
+    return { environment, eventId: id, origin: 'event' as const, dueAt, deliveries };
+  });
+  const backlogFull = insertDeliveries(tx, context, change, born);
+  const results = new Map<NewEvent, AcceptResult>(
+    accepted.map((event, i) => [event, { result: 'accepted', backlogFull: backlogFull[i]! }]),
+  );
+  return events.map((event) => results.get(event) ?? duplicates.get(event.id) ?? { result: 'stale' });
+}
+
+async function readVersions(tx: Tx, events: readonly NewEvent[]): Promise<Map<number, number>> {
+  const environments = [...new Set(events.map((event) => event.environment))];
+  const versions = environments.map(async (id) => [id, await readConfigVersion(tx, id)] as const);
+  return new Map(await Promise.all(versions));
+}
+
+function insertEvents(tx: Tx, events: readonly NewEvent[]): void {
+  void tx.batch(
+    INSERT_EVENTS,
+    events.map((event) => [
+      ...keyOf(event.id),
+      event.environment,
+      event.type,
+      event.idempotencyKey,
+      Math.round(event.occurredAt),
+    ]),
+  );
+  void tx.batch(
+    INSERT_BODIES,
+    events.map((event) => [...keyOf(event.id), event.body]),
+  );
+}

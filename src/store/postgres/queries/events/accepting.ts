@@ -1,0 +1,111 @@
+// How events get in whatever happens: in batches that are halved around what cannot be stored, and around idempotency
+// keys that a transaction without an end holds (a prepared one, whose coordinator is gone; a session that was cut off).
+// Only the events with those keys are refused, and the time that others wait for it is bounded.
+import type { Clock } from '../../../../runtime/clock.ts';
+import type { AcceptResult, NewEvent } from '../../../store.ts';
+import { bisect, isOfOneItem, withPartitions } from '../../bisect.ts';
+import type { WriteContext } from '../../context.ts';
+import { writeCounted } from '../../context.ts';
+import { isKeyHeld, keyHeld, toStoreError } from '../../wire/errors.ts';
+import { acceptTogether } from './accept.ts';
+import { timesOf } from '../deliveries/delivery-tables.ts';
+import { HeldKeys } from './held-keys.ts';
+import { hasKey } from './idempotency.ts';
+
+/** Of the first wait for a key: enough for a transaction that is just ending, short enough for nine in a row. */
+const LATER_WAIT_PART = 0.3;
+/** From the first key that was not to be had on: then no further one is waited for. One among 500 takes nine waits. */
+const HALVING_MS_MAX = 2_000;
+
+type AcceptSome = (events: readonly NewEvent[], keyWaitMs: number) => Promise<AcceptResult[]>;
+
+export function createAcceptWrites(context: WriteContext) {
+  const { accepting, backlog, partitions, clock, keyWaitMs } = context;
+  const heldKeys = new HeldKeys(clock);
+
+  const acceptSome: AcceptSome = (events, waitMs) =>
+    withPartitions(partitions, timesOf(events.flatMap(idsOf)), () =>
+      writeCounted(backlog, accepting.write, (tx, change) =>
+        acceptTogether(tx, context, { change, events, keyWaitMs: waitMs }),
+      ),
+    );
+
+  const refuse = (event: NewEvent, error: unknown): AcceptResult => {
+    if (isKeyHeld(error)) heldKeys.note(event);
+    return toFailed(error);
+  };
+
+  return {
+    async acceptEvents(events: NewEvent[]): Promise<AcceptResult[]> {
+      if (events.length === 0) return [];
+      const batch = new HalvedBatch(acceptSome, clock, keyWaitMs);
+      const suspects = new Set(events.filter((event) => heldKeys.isSuspect(event)));
+      const others = events.filter((event) => !suspects.has(event));
+      // Those without a key first: they need not be cut into small pieces when the time for keys is over.
+      const sorted = [...others.filter((event) => !hasKey(event)), ...others.filter(hasKey)];
+      const results = new Map<NewEvent, AcceptResult>();
+      const accept = async (part: readonly NewEvent[]): Promise<void> => {
+        const found = await bisect(part, (some) => batch.accept(some), refuse);
+        part.forEach((event, i) => results.set(event, found[i]!));
+      };
+      await accept(sorted);
+      batch.waitBriefly();
+      await accept([...suspects]);
+      return events.map((event) => results.get(event)!);
+    },
+  };
+}
+
+/** The parts of one batch, each a transaction. */
+class HalvedBatch {
+  readonly #acceptSome: AcceptSome;
+  readonly #clock: Clock;
+  readonly #laterWaitMs: number;
+  #waitMs: number;
+  #endsAt = Number.POSITIVE_INFINITY;
+  #hasStored = false;
+  #broken: { error: unknown } | null = null;
+
+  constructor(acceptSome: AcceptSome, clock: Clock, keyWaitMs: number) {
+    this.#acceptSome = acceptSome;
+    this.#clock = clock;
+    this.#waitMs = keyWaitMs;
+    this.#laterWaitMs = Math.ceil(keyWaitMs * LATER_WAIT_PART);
+  }
+
+  waitBriefly(): void {
+    this.#waitMs = this.#laterWaitMs;
+  }
+
+  async accept(events: readonly NewEvent[]): Promise<AcceptResult[]> {
+    if (events.length === 0) return [];
+    if (this.#broken !== null) return this.#giveUp(events, this.#broken.error);
+    if (this.#clock.monotonic() >= this.#endsAt && events.some(hasKey)) throw keyHeld();
+    try {
+      const results = await this.#acceptSome(events, this.#waitMs);
+      this.#hasStored = true;
+      return results;
+    } catch (error) {
+      if (isKeyHeld(error)) {
+        this.waitBriefly();
+        this.#endsAt = Math.min(this.#endsAt, this.#clock.monotonic() + HALVING_MS_MAX);
+      }
+      // What is stored already has to be answered as stored, and what is left need not meet the same trouble again.
+      if (isOfOneItem(error) || !this.#hasStored) throw error;
+      return this.#giveUp(events, error);
+    }
+  }
+
+  #giveUp(events: readonly NewEvent[], error: unknown): AcceptResult[] {
+    this.#broken = { error };
+    return events.map(() => toFailed(error));
+  }
+}
+
+function toFailed(error: unknown): AcceptResult {
+  return { result: 'failed', error: toStoreError(error) };
+}
+
+function idsOf(event: NewEvent): string[] {
+  return [event.id, ...event.deliveries.map((delivery) => delivery.id)];
+}

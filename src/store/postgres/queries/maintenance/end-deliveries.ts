@@ -1,0 +1,54 @@
+// Ending unfinished deliveries without an attempt: because their event has expired, or their destination is gone.
+import { formatId, idTime } from '../../../../model/id.ts';
+import type { DestinationId } from '../../../../model/id.ts';
+import { endByDeletion, expire } from '../../../../model/transitions.ts';
+import { withPartitions } from '../../bisect.ts';
+import type { WriteContext } from '../../context.ts';
+import { writeCounted } from '../../context.ts';
+import { statement } from '../../wire/statement.ts';
+import type { Tx } from '../../wire/transaction.ts';
+import { encodeArray } from '../../wire/values.ts';
+import { TAKE_OPEN, countOut, insertDone, toMovedRow } from '../deliveries/delivery-tables.ts';
+import type { OpenStored, StoredDelivery } from '../deliveries/delivery-tables.ts';
+
+export type EndingRow = { shard: number; id: Uint8Array; rev: number };
+
+const SELECT_DELETED = statement<{ id: Uint8Array; deleted_at: number }>(
+  'destinations_deleted',
+  'SELECT id, deleted_at FROM destinations WHERE id = ANY ($1::uuid[]) AND deleted_at IS NOT NULL',
+);
+
+/** As they were seen; one that was moved meanwhile is left to the next step. Returns how many have ended. */
+export async function endDeliveries(context: WriteContext, rows: readonly EndingRow[], now: number): Promise<number> {
+  const { write, backlog, partitions } = context;
+  const times = rows.map((row) => idTime(formatId('dlv', row.id)));
+  return withPartitions(partitions, times, () =>
+    writeCounted(backlog, write, async (tx, change) => {
+      const taken = await tx.batch(
+        TAKE_OPEN,
+        rows.map(({ shard, id, rev }) => [shard, id, rev]),
+      );
+      for (const row of taken) countOut(change, row);
+      const deletions = await readDeletions(tx, taken);
+      void insertDone(
+        tx,
+        taken.map((row) => end(row, deletions.get(formatId('dst', row.destination_id)) ?? null, now)),
+      );
+      return taken.length;
+    }),
+  );
+}
+
+// Not before they are taken: a destination deleted since they were found has ended them already, and not their event.
+async function readDeletions(tx: Tx, taken: readonly OpenStored[]): Promise<Map<DestinationId, number>> {
+  if (taken.length === 0) return new Map();
+  const ids = new Map(taken.map((row) => [formatId('dst', row.destination_id), row.destination_id]));
+  const rows = await tx.run(SELECT_DELETED, [encodeArray('uuid', [...ids.values()])]);
+  return new Map(rows.map(({ id, deleted_at: deletedAt }) => [formatId('dst', id), deletedAt]));
+}
+
+// A deleted destination's deliveries have ended by that already: the row says then what reads have shown all along.
+function end(row: OpenStored, deletedAt: number | null, now: number): StoredDelivery {
+  const ended = deletedAt === null ? expire(now) : endByDeletion(row.updated_at, deletedAt);
+  return toMovedRow(row, ended, ended.updatedAt);
+}

@@ -1,0 +1,77 @@
+// Erasing bodies that have reached their age. From the moment the horizon has moved nobody reads them; their day's
+// partition is dropped once all of it is past. What is still unfinished of such an event ends: there is nothing left
+// to send.
+import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
+import type { StepReport } from '../../../store.ts';
+import type { WriteContext } from '../../context.ts';
+import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
+import { keyOf } from '../deliveries/delivery-tables.ts';
+import { endDeliveries } from './end-deliveries.ts';
+import type { EndingRow } from './end-deliveries.ts';
+import { rowsPerStep, runSteps } from './steps.ts';
+import type { Step } from './steps.ts';
+
+// Oldest event first.
+const SELECT_EXPIRED = statementOfEveryShard<EndingRow>(
+  'open_deliveries_expired',
+  'SELECT shard, id, rev FROM open_deliveries WHERE event_id < $1 ORDER BY event_id, id LIMIT $2::int4',
+);
+
+const SELECT_OLD_BODIES = statementOfEveryShard<{ event_id: Uint8Array }>(
+  'event_bodies_old',
+  'SELECT event_id FROM event_bodies WHERE event_id < $1 ORDER BY event_id LIMIT $2::int4',
+);
+
+const DELETE_BODIES = batchStatement<never>(
+  'event_bodies_delete',
+  { event_id: 'uuid' },
+  ({ rows, inShard }) => `DELETE FROM event_bodies b USING ${rows} WHERE ${inShard('b')} AND b.event_id = r.event_id`,
+);
+
+/**
+ * With a body retention of at least this, bodies go with their day, up to a day late on disk. Shorter, an operator
+ * counts in hours or seconds, and waiting for a whole day would be wrong: then they go one by one.
+ */
+const BY_PARTITION_FROM_MS = 3 * 86_400_000;
+
+export function createErase(context: WriteContext) {
+  const { clock, write, horizons, partitions, isDistributed } = context;
+  return {
+    async eraseBodies(request: { cutoff: number; now: number; budgetMs: number }): Promise<StepReport> {
+      const { cutoff, now, budgetMs } = request;
+      if (cutoff > horizons.before('bodies')) {
+        await write((tx) => horizons.raise(tx, 'bodies', cutoff));
+        horizons.note('bodies', cutoff);
+      }
+      const limit = rowsPerStep(budgetMs);
+      const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
+      return runSteps(clock, budgetMs, [
+        createExpiry(context, { cutoff, now, limit }),
+        () => partitions.dropOneBefore(['event_bodies'], cutoff),
+        ...(goesByRow ? [createBodyDeletion(context, { cutoff, limit })] : []),
+      ]);
+    },
+  };
+}
+
+function createExpiry(context: WriteContext, options: { cutoff: number; now: number; limit: number }): Step {
+  const { cutoff, now, limit } = options;
+  return async () => {
+    const rows = await context.read((tx) => tx.run(SELECT_EXPIRED, [firstIdBytesAt(cutoff), limit]));
+    return rows.length === 0 ? null : endDeliveries(context, rows, now);
+  };
+}
+
+export function createBodyDeletion({ write }: WriteContext, options: { cutoff: number; limit: number }): Step {
+  const { cutoff, limit } = options;
+  return () =>
+    write(async (tx) => {
+      const rows = await tx.run(SELECT_OLD_BODIES, [firstIdBytesAt(cutoff), limit]);
+      if (rows.length === 0) return tx.refuse(null);
+      void tx.batch(
+        DELETE_BODIES,
+        rows.map((row) => keyOf(formatId('evt', row.event_id))),
+      );
+      return rows.length;
+    });
+}

@@ -1,0 +1,129 @@
+// Removing what has reached its age: events with all that hangs on them, expired idempotency keys, and the tombstones
+// of deleted subscriptions and destinations. As with bodies, the horizon hides rows at once and whole partitions are
+// dropped later; only a short retention, or a database without partitions, deletes row by row.
+import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
+import type { StepReport } from '../../../store.ts';
+import type { WriteContext } from '../../context.ts';
+import { writeCounted } from '../../context.ts';
+import { PARTITIONED } from '../../schema/partitions.ts';
+import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
+import { TAKE_OPEN, countOut, keyOf } from '../deliveries/delivery-tables.ts';
+import { createBodyDeletion } from './erase.ts';
+import { deleteExpiredKeys, deleteTombstones } from '../configuration/prune-configuration.ts';
+import { rowsPerStep, runSteps } from './steps.ts';
+import type { Step } from './steps.ts';
+
+type Key = { shard: number; id: Uint8Array };
+
+// Oldest event first.
+const SELECT_OPEN = statementOfEveryShard<Key & { rev: number }>(
+  'open_deliveries_old',
+  'SELECT shard, id, rev FROM open_deliveries WHERE event_id < $1 ORDER BY event_id, id LIMIT $2::int4',
+);
+
+const SELECT_DONE = statementOfEveryShard<Key>(
+  'done_deliveries_old',
+  'SELECT shard, id FROM done_deliveries WHERE event_id < $1 ORDER BY event_id, id LIMIT $2::int4',
+);
+
+const SELECT_EVENTS = statementOfEveryShard<{ id: Uint8Array }>(
+  'events_old',
+  'SELECT id FROM events WHERE id < $1 ORDER BY id LIMIT $2::int4',
+);
+
+const deletion = (table: string, key: string) =>
+  batchStatement<never>(
+    `${table}_delete_old`,
+    { id: 'uuid' },
+    ({ rows, inShard }) => `DELETE FROM ${table} d USING ${rows} WHERE ${inShard('d')} AND d.${key} = r.id`,
+  );
+
+const DELETE_DONE = batchStatement<Key>(
+  'done_deliveries_delete_old',
+  { id: 'uuid' },
+  ({ rows, inShard }) => `
+    DELETE FROM done_deliveries d USING ${rows} WHERE ${inShard('d')} AND d.id = r.id RETURNING d.shard, d.id`,
+);
+const DELETE_ATTEMPTS = deletion('attempts', 'delivery_id');
+const DELETE_EVENTS = deletion('events', 'id');
+
+/** As in erase.ts: with a row retention of at least this, rows go with their week, up to a week late on disk. */
+const BY_PARTITION_FROM_MS = 21 * 86_400_000;
+
+type Options = { cutoff: number; limit: number };
+
+export function createPrune(context: WriteContext) {
+  const { clock, write, horizons, partitions, isDistributed } = context;
+  return {
+    async pruneRows(request: { cutoff: number; now: number; budgetMs: number }): Promise<StepReport> {
+      const { cutoff, now, budgetMs } = request;
+      if (cutoff > horizons.before('rows')) {
+        await write((tx) => horizons.raise(tx, 'rows', cutoff));
+        horizons.note('rows', cutoff);
+      }
+      await partitions.makeAhead(clock.now());
+      const options = { cutoff, limit: rowsPerStep(budgetMs) };
+      const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
+      return runSteps(clock, budgetMs, [
+        createOpenDeletion(context, options),
+        () => partitions.dropOneBefore(PARTITIONED, cutoff),
+        ...(goesByRow ? createRowDeletions(context, options) : []),
+        () => deleteExpiredKeys(context, { now, limit: options.limit }),
+        () => deleteTombstones(context, options),
+      ]);
+    },
+  };
+}
+
+/** Unfinished ones are few as a rule: what is so old has expired long since. */
+function createOpenDeletion({ write, backlog }: WriteContext, { cutoff, limit }: Options): Step {
+  return () =>
+    writeCounted(backlog, write, async (tx, change) => {
+      const rows = await tx.run(SELECT_OPEN, [firstIdBytesAt(cutoff), limit]);
+      if (rows.length === 0) return tx.refuse(null);
+      const taken = await tx.batch(
+        TAKE_OPEN,
+        rows.map(({ shard, id, rev }) => [shard, id, rev]),
+      );
+      for (const row of taken) countOut(change, row);
+      void tx.batch(
+        DELETE_ATTEMPTS,
+        taken.map(({ shard, id }) => [shard, id]),
+      );
+      return taken.length;
+    });
+}
+
+function createRowDeletions(context: WriteContext, options: Options): Step[] {
+  const { write } = context;
+  const { cutoff, limit } = options;
+  const below = firstIdBytesAt(cutoff);
+  const deleteDone: Step = () =>
+    write(async (tx) => {
+      const rows = await tx.run(SELECT_DONE, [below, limit]);
+      if (rows.length === 0) return tx.refuse(null);
+      // The deliveries first: that waits for a late result that is being added to one, and its attempt goes with it.
+      // One that was sent again since keeps its history, until it goes itself.
+      const deleted = await tx.batch(
+        DELETE_DONE,
+        rows.map(({ shard, id }) => [shard, id]),
+      );
+      void tx.batch(
+        DELETE_ATTEMPTS,
+        deleted.map(({ shard, id }) => [shard, id]),
+      );
+      return rows.length;
+    });
+  const deleteEvents: Step = () =>
+    write(async (tx) => {
+      const rows = await tx.run(SELECT_EVENTS, [below, limit]);
+      if (rows.length === 0) return tx.refuse(null);
+      void tx.batch(
+        DELETE_EVENTS,
+        rows.map(({ id }) => keyOf(formatId('evt', id))),
+      );
+      return rows.length;
+    });
+  // Events last: what hangs on them is found by their age too, so a crash in between leaves nothing behind.
+  return [deleteDone, createBodyDeletion(context, options), deleteEvents];
+}
