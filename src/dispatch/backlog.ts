@@ -21,14 +21,13 @@ export type Refilled = Pick<Refill, 'deliveries' | 'nextDueAt'>;
 export class Backlog {
   /** Sorted by (dueAt, id): forced ones first. */
   #waiting: OpenDelivery[] = [];
-  /** Everything in memory: waiting, on the wire, or not yet recorded. */
-  readonly #held = new Set<DeliveryId>();
+  readonly #inMemory = new Set<DeliveryId>();
   /** When the earliest delivery that is only in the store is due, as far as we know. */
   #storeDueAt = NEVER;
   /** While a refill is read: what became known of the store meanwhile, for the refill's answer may be older. */
   #refilling: { dueAt: number; settled: Set<DeliveryId> } | null = null;
-  /** Forced while their last attempt was under way: if that is not sent, the store has them as forced. */
-  readonly #forcedWhileHeld = new Set<DeliveryId>();
+  /** Forced while an attempt of theirs was under way: if that is not sent, the store has them as forced. */
+  readonly #forcedMeanwhile = new Set<DeliveryId>();
   #refilledAt = Number.NEGATIVE_INFINITY;
   #onDrained: (() => void) | null = null;
 
@@ -42,12 +41,9 @@ export class Backlog {
     return this.#waiting.length;
   }
 
-  heldCount(): number {
-    return this.#held.size;
-  }
-
-  heldIds(): DeliveryId[] {
-    return [...this.#held];
+  /** Waiting, on the wire, or not yet recorded. */
+  get inMemory(): ReadonlySet<DeliveryId> {
+    return this.#inMemory;
   }
 
   /** Monotonic ms at which the last refill ended. */
@@ -56,7 +52,7 @@ export class Backlog {
   }
 
   isEmpty(): boolean {
-    return this.#held.size === 0 && this.#storeDueAt === NEVER && this.#refilling === null;
+    return this.#inMemory.size === 0 && this.#storeDueAt === NEVER && this.#refilling === null;
   }
 
   /** Unix ms at which time alone makes something of the store due; NEVER: nothing, or a refill will tell. */
@@ -72,7 +68,7 @@ export class Backlog {
    */
   offer(delivery: OpenDelivery, { room, now, onlyForced }: Appetite): boolean {
     // A refill saw the commit before its answer was here, and has brought the delivery already.
-    if (this.#held.has(delivery.id)) return true;
+    if (this.#inMemory.has(delivery.id)) return true;
     const isSpilled = this.#storeDueAt <= now || this.#refilling !== null;
     const isTaken = !onlyForced && !isSpilled && this.#waiting.length < room;
     if (isTaken) this.#insert(delivery);
@@ -85,11 +81,11 @@ export class Backlog {
     const index = this.#waiting.findIndex(({ id }) => id === delivery.id);
     if (index >= 0) {
       this.#waiting.splice(index, 1);
-      this.#held.delete(delivery.id);
+      this.#inMemory.delete(delivery.id);
     }
     // On the wire, or its result is being recorded: that result meets the new revision in the store and is decided
     // again. The attempt under way serves as the one that was asked for.
-    if (this.#held.has(delivery.id)) this.#forcedWhileHeld.add(delivery.id);
+    if (this.#inMemory.has(delivery.id)) this.#forcedMeanwhile.add(delivery.id);
     else if (this.#isFullOfForced()) this.noteStored(FORCED_DUE_AT);
     else this.#insert(delivery);
   }
@@ -134,7 +130,7 @@ export class Backlog {
     if (refill !== null) this.#storeDueAt = refill.nextDueAt ?? NEVER;
     this.noteStored(dueSince);
     for (const delivery of refill?.deliveries ?? []) {
-      if (this.#held.has(delivery.id)) continue;
+      if (this.#inMemory.has(delivery.id)) continue;
       // Recorded while the refill was being read: this row may be from before. The next look shows it as it is.
       if (settled.has(delivery.id) || (onlyForced && !isForced(delivery))) this.noteStored(delivery.dueAt);
       else this.#insert(delivery);
@@ -143,18 +139,18 @@ export class Backlog {
 
   // ── What goes out ──
 
-  /** The first that waits goes onto the wire, and stays held until it is settled. */
+  /** The first that waits goes onto the wire, and stays in memory until it is settled. */
   take(): OpenDelivery {
     return this.#waiting.shift()!;
   }
 
-  /** The delivery is not ours to hold any more; `dueAt` if it is to be looked for in the store again. */
+  /** The delivery leaves memory; `dueAt` if it is to be looked for in the store again. */
   settle(id: DeliveryId, dueAt: number | null): void {
-    this.#held.delete(id);
-    if (this.#forcedWhileHeld.delete(id)) this.noteStored(FORCED_DUE_AT);
+    this.#inMemory.delete(id);
+    if (this.#forcedMeanwhile.delete(id)) this.noteStored(FORCED_DUE_AT);
     this.#refilling?.settled.add(id);
     if (dueAt !== null) this.noteStored(dueAt);
-    if (this.#held.size === 0) this.#onDrained?.();
+    if (this.#inMemory.size === 0) this.#onDrained?.();
   }
 
   /** What is not forced goes back to the store, where it waits for the destination to be active again. */
@@ -166,13 +162,13 @@ export class Backlog {
 
   /** Somebody else, or nobody, will send what waits. */
   forgetWaiting(): void {
-    for (const { id } of this.#waiting) this.#held.delete(id);
+    for (const { id } of this.#waiting) this.#inMemory.delete(id);
     this.#waiting = [];
   }
 
   /** Resolves when nothing is on the wire, and every result is stored. To be called once, with nothing waiting. */
   drained(): Promise<void> {
-    if (this.#held.size === 0) return Promise.resolve();
+    if (this.#inMemory.size === 0) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onDrained = resolve;
     return promise;
@@ -184,7 +180,7 @@ export class Backlog {
   }
 
   #insert(delivery: OpenDelivery): void {
-    this.#held.add(delivery.id);
+    this.#inMemory.add(delivery.id);
     const waiting = this.#waiting;
     // Nearly always the newest: look from the end.
     let index = waiting.length;

@@ -19,7 +19,7 @@ import type { AttemptUnderWay } from './in-flight.ts';
 import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
 import { Pace } from './pace.ts';
-import type { ReadyPlace } from './ready-queues.ts';
+import type { ReadyPlace } from './slots.ts';
 import type { HeapPlace } from './wake-heap.ts';
 
 /** Where those who hold the queue have put it. Kept with the queue, so that finding it there is no look-up. */
@@ -155,14 +155,12 @@ export class DestinationQueue {
     else if (wasPaused) this.health.reset();
   }
 
-  /** A result that is being stored pauses it: nothing more goes out although the change has yet to come back. */
-  beginPausing(): void {
-    if (this.#state === 'active') this.#state = 'pausing';
-  }
-
-  /** The result did not pause it after all. */
-  endPausing(): void {
-    if (this.#state === 'pausing') this.#state = 'active';
+  /**
+   * A result that is being stored pauses the destination: nothing more goes out although the change has yet to come
+   * back. False: the result did not pause it after all.
+   */
+  setPausing(isPausing: boolean): void {
+    if (this.#state === (isPausing ? 'active' : 'pausing')) this.#state = isPausing ? 'pausing' : 'active';
   }
 
   delete(): void {

@@ -184,7 +184,7 @@ export class Dispatcher {
 
   /** The shards that have something on the wire, or results that are not stored yet. */
   busyShards(): Set<number> {
-    const busy = this.#queues.list().filter(({ backlog }) => backlog.heldCount() > backlog.waitingCount());
+    const busy = this.#queues.list().filter(({ backlog }) => backlog.inMemory.size > backlog.waitingCount());
     return new Set(busy.map(({ id }) => idShard(id)));
   }
 

@@ -84,7 +84,7 @@ export class AttemptPipeline {
     const { delivery, trigger } = attempt;
     const { health, isFailing } = this.#noteHealth(queue, result);
     const isPausing = isFailing || isGone(result);
-    if (isPausing) queue.beginPausing();
+    if (isPausing) queue.setPausing(true);
     const { decision } = await recorder.record({
       delivery,
       trigger,
@@ -94,7 +94,7 @@ export class AttemptPipeline {
       pauseDestination: isFailing ? 'failing' : null,
       isOurs: () => !queue.isLost && ownership.isAlive(),
     });
-    if (isPausing && (decision === null || decision.pauseDestination === null)) queue.endPausing();
+    if (isPausing && (decision === null || decision.pauseDestination === null)) queue.setPausing(false);
     onFinished({ delivery, trigger, result, decision });
     return { dueAt: decision?.dueAt ?? null };
   }

@@ -11,7 +11,7 @@ import { DestinationQueue } from './destination-queue.ts';
 import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
 import type { Ownership } from './ownership.ts';
-import { ReadyQueues } from './ready-queues.ts';
+import { ReadyQueues } from './slots.ts';
 import { Refiller } from './refiller.ts';
 import { WakeHeap } from './wake-heap.ts';
 

@@ -80,7 +80,7 @@ export class Refiller {
     const { id, backlog } = queue;
     const appetite = this.#appetiteOf(queue, at);
     const limit = Math.min(backlog.refillWanted(appetite), share);
-    return { destinationId: id, ...backlog.refillBounds(appetite), limit, exclude: backlog.heldIds() };
+    return { destinationId: id, ...backlog.refillBounds(appetite), limit, exclude: [...backlog.inMemory] };
   }
 
   #appetiteOf(queue: DestinationQueue, at: Instant): Appetite {

@@ -180,7 +180,7 @@ describe('a refill', () => {
     queue.backlog.beginRefill();
     queue.delete();
     queue.endRefill(refilled(delivery(1)), at());
-    assert.deepEqual([queue.backlog.waitingCount(), queue.backlog.heldIds()], [0, []]);
+    assert.deepEqual([queue.backlog.waitingCount(), [...queue.backlog.inMemory]], [0, []]);
   });
 
   test('does not bring a second time what was forced while it was read', () => {
@@ -202,7 +202,7 @@ describe('a refill', () => {
     queue.backlog.beginRefill();
     queue.change(destinationWith({ status: 'paused', pausedReason: 'manual' }), at());
     queue.endRefill(refilled(forced(1), delivery(2)), at());
-    assert.deepEqual(queue.backlog.heldIds(), [idOf(1)]);
+    assert.deepEqual([...queue.backlog.inMemory], [idOf(1)]);
     queue.change(destinationWith(), at());
     assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
   });
@@ -221,11 +221,11 @@ describe('a pause that a result brings', () => {
   test('holds at once, until the change comes back or the result turns out not to pause', () => {
     const queue = queueOf();
     for (const n of [1, 2]) queue.offer(delivery(n), CAPACITY, at());
-    queue.beginPausing();
+    queue.setPausing(true);
     assert.equal(queue.canStart(at()), false);
-    queue.endPausing();
+    queue.setPausing(false);
     assert.equal(queue.canStart(at()), true);
-    queue.beginPausing();
+    queue.setPausing(true);
     queue.change(destinationWith({ status: 'paused', pausedReason: 'gone' }), at());
     assert.equal(queue.backlog.waitingCount(), 0);
     queue.change(destinationWith(), at());

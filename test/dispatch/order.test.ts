@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { DestinationQueue, Place } from '../../src/dispatch/destination-queue.ts';
-import { ReadyQueues } from '../../src/dispatch/ready-queues.ts';
+import { ReadyQueues } from '../../src/dispatch/slots.ts';
 import { WakeHeap } from '../../src/dispatch/wake-heap.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
