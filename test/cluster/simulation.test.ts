@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cluster } from '../../src/cluster/cluster.ts';
-import { createSharedStoreNode } from '../../src/cluster/shared-store.ts';
+import { SharedStoreNode } from '../../src/cluster/shared-store.ts';
 import { SHARD_COUNT } from '../../src/model/id.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import { delay } from '../../src/runtime/clock.ts';
@@ -43,7 +43,7 @@ class SimulatedNode {
       afterTurn: (callback) => clock.afterTurn(callback),
     };
     const isAlive = (): boolean => this.isAlive;
-    this.cluster = createSharedStoreNode({
+    this.cluster = new SharedStoreNode({
       node: { id: world.ids.next('nod'), name: 'simulated', version: '0' },
       leaseMs: LEASE_MS,
       store: store.storeFor({ isAlive, whenAwake: () => this.#whenAwake() }),
