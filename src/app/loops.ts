@@ -1,15 +1,15 @@
-// Every background loop of the service, but for the dispatcher's own sweep and the cluster's membership.
+// The background loops of the service. Four more belong to what they keep going: the sweep to the dispatcher,
+// membership and the look at the files to the node (cluster/), the probing of the listening connection to
+// store/postgres/announcements.ts.
 import type { Authenticator } from '../api/auth.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import type { Settings } from '../config.ts';
-import { createRetentionLoops } from '../maintain/retention.ts';
 import type { Follower } from '../configuration/follower.ts';
+import { createRetentionLoops } from '../maintain/retention.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ClockTrust } from '../runtime/clock-trust.ts';
 import { createLoop } from '../runtime/loop.ts';
-import type { BackgroundStep, Loop } from '../runtime/loop.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
+import type { Base } from './base.ts';
 
 /** How soon a change made beside this process (a key revoked on the command line) is noticed. */
 const FOLLOW_INTERVAL_MS = 250;
@@ -17,20 +17,10 @@ const TOUCH_KEYS_INTERVAL_MS = 10_000;
 /** Other nodes finish deliveries that this one counted. */
 const RECOUNT_INTERVAL_MS = 60_000;
 
-type LoopsOptions = {
-  settings: Pick<Settings, 'BODY_RETENTION' | 'ROW_RETENTION'>;
-  clock: Clock;
-  clockTrust: ClockTrust;
-  metrics: Metrics;
-  store: Store;
-  cluster: Cluster;
-  follower: Follower;
-  authenticator: Authenticator;
-  onError: (error: unknown, where: BackgroundStep) => void;
-};
+type Parts = Base & { cluster: Cluster; follower: Follower; authenticator: Authenticator };
 
-export function createLoops(options: LoopsOptions): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { settings, clock, clockTrust, metrics, store, cluster, follower, authenticator, onError } = options;
+export function createLoops(parts: Parts): { loops: Loop[]; wakeEndDeleted: () => void } {
+  const { settings, clock, clockTrust, metrics, store, cluster, follower, authenticator, onError } = parts;
   const { loops, wakeEndDeleted } = createRetentionLoops({
     store,
     clock,

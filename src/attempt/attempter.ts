@@ -1,4 +1,4 @@
-// The attempt folder as app/app.ts sees it: everything that goes out over the network, put together.
+// The attempt folder as app/network.ts sees it: everything that goes out over the network, put together.
 import type { Clock } from '../runtime/clock.ts';
 import { createConnect } from './connect.ts';
 import type { Guard } from './guard.ts';

@@ -8,17 +8,13 @@ import type { WakeUp } from './wake-up.ts';
 
 const ANNOUNCE_INTERVAL_MS = 2;
 
-export interface Announcer {
-  announce(wakeUp: Partial<WakeUp>): void;
-  /** Resolves when what was announced by now has been sent, or been lost. */
-  flush(): Promise<void>;
-}
+export type Announcer = ReturnType<typeof createAnnouncer>;
 
 export function createAnnouncer(options: {
   store: Pick<ClusterStore, 'announce'>;
   clock: Clock;
   onError: (error: unknown) => void;
-}): Announcer {
+}) {
   const { store, clock, onError } = options;
   let pending = createPending();
   let sentAt = Number.NEGATIVE_INFINITY;
@@ -52,11 +48,12 @@ export function createAnnouncer(options: {
   };
 
   return {
-    announce(wakeUp) {
+    announce(wakeUp: Partial<WakeUp>): void {
       pending.add(wakeUp);
       schedule();
     },
-    async flush() {
+    /** Resolves when what was announced by now has been sent, or been lost. */
+    async flush(): Promise<void> {
       while (sending !== null || !pending.isEmpty()) {
         timer?.cancel();
         timer = null;

@@ -14,14 +14,7 @@ const LOOK_AGAIN_MIN_MS = 25;
 const LOOK_AGAIN_MAX_MS = 200;
 const RETRY_AFTER_SECONDS = 2;
 
-export interface Changes {
-  /** This node goes by the configuration as it is now; whoever waits for it to do so need not wait any longer. */
-  acknowledge(environments: readonly number[]): Promise<void>;
-  /** Resolves when the owner honours a change that was committed before; ApiError `unavailable` after a while. */
-  confirm(change: { environment: number; destinationId: DestinationId }): Promise<void>;
-  /** Somebody has acknowledged changes of these. */
-  noteAcknowledged(ids: readonly DestinationId[]): void;
-}
+export type Changes = ReturnType<typeof createChanges>;
 
 export function createChanges(options: {
   id: NodeId;
@@ -29,10 +22,11 @@ export function createChanges(options: {
   clock: Clock;
   work: Pick<Work, 'catchUp'>;
   announcer: Announcer;
-}): Changes {
+}) {
   const { id, store, clock, work, announcer } = options;
   const waiting = new Map<DestinationId, Set<() => void>>();
 
+  /** This node goes by the configuration as it is now; whoever waits for that need not wait any longer. */
   const acknowledge = async (environments: readonly number[]): Promise<void> => {
     for (const environment of environments) {
       const version = await work.catchUp(environment);
@@ -53,7 +47,14 @@ export function createChanges(options: {
 
   return {
     acknowledge,
-    async confirm({ environment, destinationId }) {
+    /** Resolves when the owner honours a change that was committed before; ApiError `unavailable` after a while. */
+    async confirm({
+      environment,
+      destinationId,
+    }: {
+      environment: number;
+      destinationId: DestinationId;
+    }): Promise<void> {
       // Nearly half of the time in a cluster of two, and always in one of one, that is all.
       await acknowledge([environment]);
       const endsAt = clock.monotonic() + CONFIRM_FOR_MS;
@@ -65,7 +66,8 @@ export function createChanges(options: {
         waitMs = Math.min(LOOK_AGAIN_MAX_MS, 2 * waitMs);
       }
     },
-    noteAcknowledged(ids) {
+    /** An owner has acknowledged changes of these destinations. */
+    noteAcknowledged(ids: readonly DestinationId[]): void {
       for (const destinationId of ids) for (const resolve of waiting.get(destinationId) ?? []) resolve();
     },
   };

@@ -7,26 +7,22 @@ const FENCE_AT = 0.7;
 
 export type Moment = { now: number; monotonic: number };
 
-export interface Lease {
-  /** The store has confirmed that we live; `sentAt`: from before it was asked. */
-  renew(sentAt: Moment): void;
-  /** The store says that we were given up. */
-  lose(): void;
-  /** Checked before every send. */
-  isHeld(): boolean;
-}
+export type Lease = ReturnType<typeof createLease>;
 
-export function createLease(clock: Clock, leaseMs: number): Lease {
+export function createLease(clock: Clock, leaseMs: number) {
   const heldMs = leaseMs * FENCE_AT;
   let renewedAt: Moment | null = null;
   return {
-    renew(sentAt) {
+    /** The store has confirmed that this node lives; `sentAt`: from before the store was asked. */
+    renew(sentAt: Moment): void {
       renewedAt = sentAt;
     },
-    lose() {
+    /** The store says that this node was given up. */
+    lose(): void {
       renewedAt = null;
     },
-    isHeld() {
+    /** Checked before every send. */
+    isHeld(): boolean {
       if (renewedAt === null || clock.monotonic() - renewedAt.monotonic >= heldMs) return false;
       // The wall clock counts however it moved: set back, it says nothing about how long we slept.
       return Math.abs(clock.now() - renewedAt.now) < heldMs;

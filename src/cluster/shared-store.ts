@@ -4,6 +4,7 @@ import { idShard } from '../model/id.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { isForced } from '../model/delivery.ts';
 import type { DestinationId } from '../model/id.ts';
+import type { Ownership } from '../model/ownership.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { BackgroundStep } from '../runtime/loop.ts';
@@ -47,12 +48,8 @@ type SharedStoreOptions = {
   events: ClusterEvents;
 };
 
-export function createSharedStoreNode(options: SharedStoreOptions): Cluster {
-  return new SharedStoreNode(options);
-}
-
-class SharedStoreNode implements Cluster {
-  readonly ownership: Cluster['ownership'];
+export class SharedStoreNode implements Cluster {
+  readonly ownership: Ownership;
   readonly #options: SharedStoreOptions;
   readonly #lease: Lease;
   readonly #shards: OwnedShards;
@@ -144,7 +141,7 @@ class SharedStoreNode implements Cluster {
     return toState(await this.#options.store.readCluster());
   }
 
-  #createOwnership(): Cluster['ownership'] {
+  #createOwnership(): Ownership {
     const since = (shard: number): number | null => this.#shards.since(shard);
     const isAlive = (): boolean => this.#lease.isHeld();
     return {

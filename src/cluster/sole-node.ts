@@ -2,13 +2,14 @@
 // end, and nobody else needs to hear of anything. What could end that is that somebody takes its files away: then it is
 // as one that lost its lease, for another server may be serving what is there now.
 import { SHARD_COUNT } from '../model/id.ts';
+import type { Ownership } from '../model/ownership.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { Cluster, NodeIdentity } from './cluster.ts';
 
-export const soleOwnership: Cluster['ownership'] = {
+export const soleOwnership: Ownership = {
   mayStart: () => true,
   isAlive: () => true,
   ownedSince: () => Number.NEGATIVE_INFINITY,

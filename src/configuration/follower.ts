@@ -5,6 +5,7 @@ import type { DestinationId, SubscriptionId } from '../model/id.ts';
 import type { Subscription } from '../model/subscription.ts';
 import { isFilterFault, parseStoredFilter } from '../match/filter/parse.ts';
 import type { Matcher, MatchEntry } from '../match/matcher.ts';
+import type { ConfigurationChanges, ConfigurationStore } from '../store/store.ts';
 
 export type Configuration = {
   environment: number;
@@ -14,35 +15,20 @@ export type Configuration = {
   matcher: Matcher;
 };
 
-/** What a store says changed in `(after, version]`. */
-type Changes = {
-  version: number;
-  currentVersion: number;
-  destinations: DestinationWithKeys[];
-  deletedDestinations: DestinationId[];
-  subscriptions: Subscription[];
-  deletedSubscriptions: SubscriptionId[];
-};
-
-export interface Follower {
-  readonly configurationOf: (environment: number) => Configuration;
-  readonly destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
-  /** Resolves when everything committed before the call is in memory. */
-  readonly catchUp: (environment: number) => Promise<void>;
-}
+export type Follower = ReturnType<typeof createFollower>;
 
 const CHANGES_PER_LOAD = 5_000;
 
 type FollowerOptions = {
   environments: readonly number[];
-  load: (request: { environment: number; after: number; limit: number }) => Promise<Changes>;
+  store: Pick<ConfigurationStore, 'readChanges'>;
   createMatcher: () => Matcher;
   /** Called in the turn in which memory changes. */
   onDestinationChanged: (destination: DestinationWithKeys) => void;
   onDestinationDeleted: (id: DestinationId) => void;
 };
 
-export function createFollower(options: FollowerOptions): Follower {
+export function createFollower(options: FollowerOptions) {
   const followed = new Map(
     options.environments.map((environment) => [environment, new FollowedEnvironment(environment, options)]),
   );
@@ -52,15 +38,20 @@ export function createFollower(options: FollowerOptions): Follower {
     return found;
   };
   return {
-    configurationOf: (environment) => followedOf(environment).configuration,
-    destinationOf(id) {
+    configurationOf: (environment: number): Configuration => followedOf(environment).configuration,
+    destinationOf: (id: DestinationId): DestinationWithKeys | undefined => {
       for (const { configuration } of followed.values()) {
         const destination = configuration.destinations.get(id);
         if (destination !== undefined) return destination;
       }
       return undefined;
     },
-    catchUp: (environment) => followedOf(environment).catchUp(),
+    /** Resolves when everything committed before the call is in memory. */
+    catchUp: (environment: number): Promise<void> => followedOf(environment).catchUp(),
+    /** The same of every environment. */
+    async catchUpAll(): Promise<void> {
+      for (const { catchUp } of followed.values()) await catchUp();
+    },
   };
 }
 
@@ -82,13 +73,13 @@ class FollowedEnvironment {
     const { environment } = this.configuration;
     for (;;) {
       const after = this.configuration.version;
-      const changes = await this.#options.load({ environment, after, limit: CHANGES_PER_LOAD });
+      const changes = await this.#options.store.readChanges({ environment, after, limit: CHANGES_PER_LOAD });
       this.#apply(changes);
       if (changes.version >= changes.currentVersion) return;
     }
   }
 
-  #apply(changes: Changes): void {
+  #apply(changes: ConfigurationChanges): void {
     for (const id of changes.deletedSubscriptions) this.#removeSubscription(id);
     for (const destination of changes.destinations) {
       this.configuration.destinations.set(destination.id, destination);

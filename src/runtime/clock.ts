@@ -54,11 +54,20 @@ export function keepProcessAlive(): () => void {
 }
 
 /** A clock whose wall time can be set right, as by the time of a database that several machines share. */
-export function createAdjustableClock(base: Clock): Clock & { adjust(offsetMs: number): void } {
+export type AdjustableClock = Clock & {
+  /** As it is when nothing is set right. */
+  readonly machine: Clock;
+  adjust(offsetMs: number): void;
+};
+
+export function createAdjustableClock(machine: Clock): AdjustableClock {
   let offset = 0;
   return {
-    ...base,
-    now: () => base.now() + offset,
+    machine,
+    now: () => machine.now() + offset,
+    monotonic: () => machine.monotonic(),
+    setTimer: (callback, delayMs) => machine.setTimer(callback, delayMs),
+    afterTurn: (callback) => machine.afterTurn(callback),
     adjust(offsetMs) {
       offset = offsetMs;
     },

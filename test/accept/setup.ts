@@ -34,7 +34,7 @@ export function setUp(
   });
   const follower = createFollower({
     environments: [1, 2],
-    load: (request) => store.readChanges(request),
+    store,
     createMatcher: () => new LinearMatcher(),
     onDestinationChanged: () => undefined,
     onDestinationDeleted: () => undefined,

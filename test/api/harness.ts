@@ -1,23 +1,27 @@
-// The real HTTP layer over a real store and the real accept path, on a clock that stands still; only the dispatcher
-// is replaced, by a list of what it was handed. Every answer is held against the OpenAPI document.
+// The HTTP layer over the service as app/app.ts makes it, on a clock that stands still. The service is not started, so
+// nothing goes on beside the requests: what the dispatcher is handed stays there, and is listed besides. Every answer
+// is held against the OpenAPI document.
 import assert from 'node:assert/strict';
-import { createAcceptor } from '../../src/accept/accept.ts';
-import { createAuthenticator } from '../../src/api/auth.ts';
+import { createService } from '../../src/app/service.ts';
+import type { Service } from '../../src/app/service.ts';
 import { mintApiKey } from '../../src/runtime/mint-api-key.ts';
 import type { ApiApp } from '../../src/api/route-config.ts';
 import { createServer } from '../../src/api/server.ts';
-import type { ApiServices, Logger } from '../../src/api/services.ts';
+import type { ApiServices } from '../../src/api/services.ts';
+import type { Network } from '../../src/app/network.ts';
 import { createGuard } from '../../src/attempt/guard.ts';
-import { createFollower } from '../../src/configuration/follower.ts';
-import { IndexedMatcher } from '../../src/match/indexed.ts';
 import { DEFAULT_SCOPES } from '../../src/model/api-key.ts';
 import type { Mode, Scope } from '../../src/model/api-key.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
-import { createIds } from '../../src/runtime/ids.ts';
+import { createAdjustableClock } from '../../src/runtime/clock.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
 import { systemRandom as random } from '../../src/runtime/random.ts';
-import { openInThreadStore } from '../support/in-thread-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ManualClock } from '../attempt/manual-clock.ts';
+import { openInThreadStore } from '../support/in-thread-store.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
+import type { LogLine } from '../support/recording-log.ts';
+import { settingsWith } from '../support/settings.ts';
 import { createContract } from './contract.ts';
 
 export const DAY_MS = 86_400_000;
@@ -49,7 +53,7 @@ export type Api = {
   clock: ManualClock;
   services: ApiServices;
   dispatched: OpenDelivery[];
-  logged: { fields: Json; message: string }[];
+  logged: LogLine[];
   call(method: string, url: string, call?: Call): Promise<Answer>;
   /** Calls, and expects this status of it. */
   expect(status: number, method: string, url: string, call?: Call): Promise<Answer>;
@@ -59,17 +63,6 @@ export type Api = {
   close(): Promise<void>;
 };
 
-const NODE = {
-  id: 'nod_01kg9qz3xefa3vqtdw5f0bz7ra',
-  name: 'first',
-  version: '0.0.0-test',
-  address: '127.0.0.1:8383',
-  startedAt: 0,
-  lastHeartbeatAt: 1_000,
-  shardsOwned: 256,
-  isLeaving: false,
-} as const;
-
 const ALL_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'admin'];
 
 /** On the embedded store in memory, or on the one that is given, which ends with the Api. */
@@ -78,9 +71,25 @@ export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Ap
   // Requests come from outside: what one of them sets going in a turn goes on together, as in the service.
   clock.afterTurn = (callback) => void setImmediate(callback);
   const store = overrides.store ?? openInMemory(clock);
-  const dispatched: OpenDelivery[] = [];
-  const logged: Api['logged'] = [];
-  const services: ApiServices = { ...createServices({ store, clock, dispatched, logged }), ...overrides };
+  const { log, lines: logged } = createRecordingLog(['debug', 'error']);
+  const service = await createService({
+    settings: settingsWith({ REACHABILITY_CHECK: 'off' }),
+    store,
+    clock: createAdjustableClock(clock),
+    random,
+    network: NO_NETWORK,
+    log,
+    metrics: createMetrics('0.0.0-test'),
+    masterKey: random.bytes(32),
+    host: { name: 'first', eventLoopDelaySeconds: () => 0 },
+  });
+  const dispatched = listDispatched(service);
+  const services: ApiServices = {
+    ...service.api,
+    // It was never started.
+    readiness: () => ({ ready: true, reasons: [] }),
+    ...overrides,
+  };
   const app = await createServer(services);
   const makeKey: Api['makeKey'] = async ({ mode = 'live', scopes = ALL_SCOPES, expiresAt = null } = {}) => {
     const environment = ENVIRONMENTS[mode];
@@ -112,7 +121,7 @@ export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Ap
     },
     async close() {
       await app.close();
-      await store.close();
+      await service.close();
     },
   };
 }
@@ -129,63 +138,30 @@ function openInMemory(clock: ManualClock): Store {
   });
 }
 
-type Parts = { store: Store; clock: ManualClock; dispatched: OpenDelivery[]; logged: Api['logged'] };
+const guard = createGuard({ testSubnets: [], allowSubnets: [] });
 
-function createServices({ store, clock, dispatched, logged }: Parts): ApiServices {
-  const ids = createIds(clock, random);
-  const guard = createGuard({ testSubnets: [], allowSubnets: [] });
-  const follower = createFollower({
-    environments: Object.values(ENVIRONMENTS),
-    load: (request) => store.readChanges(request),
-    createMatcher: () => new IndexedMatcher(),
-    onDestinationChanged: () => {},
-    onDestinationDeleted: () => {},
-  });
-  const bodyRetentionMs = 30 * DAY_MS;
-  const acceptor = createAcceptor({
-    store,
-    configurationOf: follower.configurationOf,
-    catchUp: follower.catchUp,
-    clock,
-    ids,
-    bodyRetentionMs,
-    maxFanout: 10_000,
-    onScheduled: (deliveries) => dispatched.push(...deliveries),
-    onAccepted: () => {},
-    onReplayed: () => {},
-    onRefused: () => {},
-  });
-  return {
-    store,
-    acceptor,
-    authenticator: createAuthenticator({ store, clock }),
-    clock,
-    random,
-    ids,
-    log: createLogger(logged),
-    confirmChange: ({ environment }) => follower.catchUp(environment),
-    dispatch: (delivery) => void dispatched.push(delivery),
-    checkUrl: (url, mode) => guard.checkUrl(url, mode),
-    probe: null,
-    readCluster: () => Promise.resolve({ nodes: [NODE], shardsFree: 0, backlog: 3 }),
-    readiness: () => ({ ready: true, reasons: [] }),
-    metricsText: () => Promise.resolve('postrider_up 1\n'),
-    onAnswered: () => {},
-    metricsToken: null,
-    limits: {
-      maxDestinations: 10_000,
-      maxSubscriptions: 1_000_000,
-      bodyRetentionMs,
-      requestBytesBudget: 64 * 1024 * 1024,
-    },
-    cursorKey: random.bytes(32),
-    version: '0.0.0-test',
+const NO_NETWORK: Network = {
+  checkUrl: (url, mode) => guard.checkUrl(url, mode),
+  perform: () => assert.fail('an attempt'),
+  allowProbe: () => true,
+  probe: () => assert.fail('a probe'),
+  close: () => undefined,
+};
+
+/** What the dispatcher is handed from now on. */
+function listDispatched({ dispatcher }: Service): OpenDelivery[] {
+  const dispatched: OpenDelivery[] = [];
+  const handOn = dispatcher.offer.bind(dispatcher);
+  dispatcher.offer = (deliveries, ...event) => {
+    dispatched.push(...deliveries);
+    handOn(deliveries, ...event);
   };
-}
-
-function createLogger(logged: Api['logged']): Logger {
-  const write = (fields: object, message: string): void => void logged.push({ fields: fields as Json, message });
-  return { isLevelEnabled: () => true, debug: write, error: write };
+  const handBack = dispatcher.sendAgain.bind(dispatcher);
+  dispatcher.sendAgain = (delivery) => {
+    dispatched.push(delivery);
+    handBack(delivery);
+  };
+  return dispatched;
 }
 
 function createCall(app: ApiApp, defaultKey: string): Api['call'] {

@@ -1,23 +1,24 @@
 // The cluster part of a store in memory, for many nodes in one process: each method is one transaction, which may be
 // slow before it and after it, may fail before it, or fail after it without its caller learning what became of it.
-import { SHARD_COUNT } from '../../src/model/id.ts';
-import type { NodeId } from '../../src/model/id.ts';
+import { SHARD_COUNT, idShard } from '../../src/model/id.ts';
+import type { DestinationId, NodeId } from '../../src/model/id.ts';
 import { delay } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { StoreError } from '../../src/store/store.ts';
-import type { ClusterNode, ClusterStore, ClusterView } from '../../src/store/store.ts';
+import type { ClusterNode, ClusterStore, ClusterView, RenewedLease } from '../../src/store/store.ts';
 import type { SeededRandom } from '../sim/seeded-random.ts';
 
 /** Its clock is far from everybody's: nothing may depend on the difference. */
 export const STORE_OFFSET_MS = 86_400_000;
 
 type Listener = Parameters<ClusterStore['listen']>[0];
+/** A change of a destination that its owner has yet to acknowledge. */
+type Barrier = { destinationId: DestinationId; environment: number; version: number };
 /** How a node reaches it. `whenAwake`: nothing gets to a process that is stopped. */
 type Reach = { isAlive: () => boolean; whenAwake: () => Promise<void> };
 
 export class MemoryCluster {
   readonly owners: (NodeId | null)[] = Array.from({ length: SHARD_COUNT }, () => null);
-  isAway = false;
   /** Of calls, and of announcements. */
   lossProbability = 0;
   latencyMaxMs = 20;
@@ -25,10 +26,48 @@ export class MemoryCluster {
   readonly #random: SeededRandom;
   readonly #nodes = new Map<NodeId, ClusterNode>();
   readonly #listeners = new Map<Listener, Reach>();
+  /** Of the configuration, by environment. */
+  readonly #versions = new Map<number, number>();
+  #barriers: Barrier[] = [];
+  #isAway = false;
 
   constructor(clock: Clock, random: SeededRandom) {
     this.#clock = clock;
     this.#random = random;
+  }
+
+  /** From now on every call fails, and nothing that is announced arrives. */
+  goAway(): void {
+    this.#isAway = true;
+  }
+
+  /** Whoever listens is connected anew, and told that something may have been missed. */
+  comeBack(): void {
+    this.#isAway = false;
+    for (const listener of this.#listeners.keys()) this.#tell(listener, listener.onGap);
+  }
+
+  /** The transaction of a change that a node must honour before the change is answered. Returns its version. */
+  changeDestination(change: Omit<Barrier, 'version'>): number {
+    const version = this.raiseVersion(change.environment);
+    this.#barriers.push({ ...change, version });
+    return version;
+  }
+
+  /** The transaction of any other change of the configuration. */
+  raiseVersion(environment: number): number {
+    const version = this.versionOf(environment) + 1;
+    this.#versions.set(environment, version);
+    return version;
+  }
+
+  versionOf(environment: number): number {
+    return this.#versions.get(environment) ?? 0;
+  }
+
+  /** As a node reads it, which takes time and may fail. */
+  readVersion(reach: Reach, environment: number): Promise<number> {
+    return this.#call(reach, () => this.versionOf(environment));
   }
 
   /** What one node is given. */
@@ -40,7 +79,7 @@ export class MemoryCluster {
           const now = this.#now();
           this.#nodes.set(node.id, { ...node, startedAt: now, heartbeatAt: now, isLeaving: false });
         }),
-      renewLease: (id) => call(() => (this.#renew(id) ? { ...this.#view(), changedEnvironments: [] } : null)),
+      renewLease: (id) => call(() => (this.#renew(id) ? this.#renewed(id) : null)),
       removeExpired: () => call(() => this.#removeExpired()),
       takeShards: ({ node, shards }) =>
         call(() => {
@@ -60,11 +99,15 @@ export class MemoryCluster {
           this.#free(id, [...this.owners.keys()]);
         }),
       readCluster: () => call(() => this.#view()),
-      acknowledgeChanges: () => call(() => []),
-      isChangeWaiting: () => call(() => false),
+      acknowledgeChanges: (request) => call(() => this.#acknowledge(request)),
+      isChangeWaiting: (id) => call(() => this.#barriers.some(({ destinationId }) => destinationId === id)),
+      // Nothing is counted here.
       recountUnfinished: () => call(() => undefined),
       announce: async (text) => this.#announce(text),
-      listen: (listener) => void this.#listeners.set(listener, reach),
+      listen: (listener) => {
+        this.#listeners.set(listener, reach);
+        this.#tell(listener, listener.onGap);
+      },
     };
   }
 
@@ -81,7 +124,7 @@ export class MemoryCluster {
   }
 
   #mayFail(): void {
-    if (this.isAway || this.#random.chance(this.lossProbability)) throw new StoreError('unavailable', 'it is away');
+    if (this.#isAway || this.#random.chance(this.lossProbability)) throw new StoreError('unavailable', 'it is away');
   }
 
   #wait(): Promise<void> {
@@ -89,12 +132,17 @@ export class MemoryCluster {
   }
 
   #announce(text: string): void {
-    for (const [listener, { isAlive, whenAwake }] of this.#listeners) {
-      if (this.isAway || this.#random.chance(this.lossProbability)) continue;
-      void this.#wait()
-        .then(whenAwake)
-        .then(() => isAlive() && listener.onAnnounced(text));
+    for (const listener of this.#listeners.keys()) {
+      if (this.#isAway || this.#random.chance(this.lossProbability)) continue;
+      this.#tell(listener, () => listener.onAnnounced(text));
     }
+  }
+
+  #tell(listener: Listener, what: () => void): void {
+    const { isAlive, whenAwake } = this.#listeners.get(listener)!;
+    void this.#wait()
+      .then(whenAwake)
+      .then(() => isAlive() && what());
   }
 
   #now(): number {
@@ -118,6 +166,22 @@ export class MemoryCluster {
 
   #free(node: NodeId, shards: readonly number[]): void {
     for (const shard of shards) if (this.owners[shard] === node) this.owners[shard] = null;
+  }
+
+  #renewed(id: NodeId): RenewedLease {
+    const waiting = this.#barriers.filter(({ destinationId }) => this.owners[idShard(destinationId)] === id);
+    return { ...this.#view(), changedEnvironments: [...new Set(waiting.map(({ environment }) => environment))] };
+  }
+
+  /** Only by the owner: a node that lost a shard must not speak for its successor. */
+  #acknowledge({ node, environment, version }: Parameters<ClusterStore['acknowledgeChanges']>[0]): DestinationId[] {
+    const isHonoured = (barrier: Barrier): boolean =>
+      this.owners[idShard(barrier.destinationId)] === node &&
+      barrier.environment === environment &&
+      barrier.version <= version;
+    const honoured = this.#barriers.filter(isHonoured);
+    this.#barriers = this.#barriers.filter((barrier) => !isHonoured(barrier));
+    return honoured.map(({ destinationId }) => destinationId);
   }
 
   #view(): ClusterView {

@@ -1,14 +1,17 @@
 // Many nodes on a virtual clock that are stopped, killed, cut off and joined at random moments: no two of them ever
-// send to one shard, and when the trouble is over all shards are shared evenly and have been swept.
+// send to one shard, who sends to a destination goes by every change of it that was confirmed, and when the trouble is
+// over all shards are shared evenly and have been swept.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Cluster } from '../../src/cluster/cluster.ts';
-import { createSharedStoreNode } from '../../src/cluster/shared-store.ts';
+import { SharedStoreNode } from '../../src/cluster/shared-store.ts';
+import { ApiError } from '../../src/model/error.ts';
 import { SHARD_COUNT } from '../../src/model/id.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import { delay } from '../../src/runtime/clock.ts';
 import type { Clock, Timer } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 import { MemoryCluster, STORE_OFFSET_MS } from './memory-cluster.ts';
@@ -20,12 +23,16 @@ const TROUBLE_MS = 180_000;
 /** A lease that runs out at the last moment, stability, and half of the shards at 16 a second. */
 const CALM_MS = 60_000;
 const LOOK_EVERY_MS = 40;
+const CHANGE_EVERY_MS = 700;
+const ENVIRONMENTS = [1, 2];
 
 /** A process: it can be stopped and continued, and its wall clock is its own. */
 class SimulatedNode {
   readonly cluster: Cluster;
   /** When each shard was last swept. */
   readonly sweptAt = new Map<number, number>();
+  /** The version of each environment's configuration that it goes by. */
+  readonly followed = new Map<number, number>();
   isAlive = true;
   isAsleep = false;
   offsetMs = 0;
@@ -42,15 +49,21 @@ class SimulatedNode {
       setTimer: (callback, delayMs) => this.#setTimer(clock, callback, delayMs),
       afterTurn: (callback) => clock.afterTurn(callback),
     };
-    const isAlive = (): boolean => this.isAlive;
-    this.cluster = createSharedStoreNode({
+    const reach = { isAlive: () => this.isAlive, whenAwake: () => this.#whenAwake() };
+    const catchUp = async (environment: number): Promise<number> => {
+      const version = Math.max(await store.readVersion(reach, environment), this.followed.get(environment) ?? 0);
+      this.followed.set(environment, version);
+      return version;
+    };
+    this.cluster = new SharedStoreNode({
       node: { id: world.ids.next('nod'), name: 'simulated', version: '0' },
       leaseMs: LEASE_MS,
-      store: store.storeFor({ isAlive, whenAwake: () => this.#whenAwake() }),
+      store: store.storeFor(reach),
       clock: own,
       adjustClock: (offsetMs) => (this.offsetMs = offsetMs),
       work: {
         load: async (_shards, mark) => {
+          for (const environment of ENVIRONMENTS) await catchUp(environment);
           await delay(own, random.between(1, 300));
           mark();
         },
@@ -62,8 +75,8 @@ class SimulatedNode {
         busyShards: () => new Set(),
         wake: () => true,
         resume: () => undefined,
-        environments: () => [1, 2],
-        catchUp: async () => 1,
+        environments: () => ENVIRONMENTS,
+        catchUp,
       },
       events: {
         onRenewalFailed: () => undefined,
@@ -118,6 +131,7 @@ class World {
   readonly destinations: DestinationId[];
   nodes: SimulatedNode[] = [];
   looks = 0;
+  confirmed = 0;
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
@@ -170,9 +184,9 @@ class World {
   }
 
   async outage(forMs: number): Promise<void> {
-    this.store.isAway = true;
+    this.store.goAway();
     await delay(this.clock, forMs);
-    this.store.isAway = false;
+    this.store.comeBack();
   }
 
   assertOneSender(seed: number): void {
@@ -183,27 +197,45 @@ class World {
     }
   }
 
-  watch(seed: number, fail: (error: unknown) => void): void {
+  /** Changes a destination as a client of some node, which may be asleep by then, or die over it. */
+  async change(seed: number): Promise<void> {
+    const { random, store } = this;
+    const [node, destinationId] = [random.pick(this.nodes), random.pick(this.destinations)];
+    const environment = random.pick(ENVIRONMENTS);
+    const version = store.changeDestination({ destinationId, environment });
+    try {
+      await node.cluster.confirm({ environment, destinationId });
+    } catch (error) {
+      assert.ok(error instanceof ApiError || error instanceof StoreError);
+      return;
+    }
+    this.confirmed++;
+    for (const sender of this.nodes.filter((one) => one.cluster.ownership.mayStart(destinationId))) {
+      const followed = sender.followed.get(environment) ?? 0;
+      assert.ok(followed >= version, `seed ${seed}: change ${version} was confirmed, its owner goes by ${followed}`);
+    }
+  }
+
+  /** Does this over and over, until it fails. */
+  every(intervalMs: number, fail: (error: unknown) => void, what: () => unknown): void {
     this.clock.setTimer(() => {
-      try {
-        this.assertOneSender(seed);
-        this.watch(seed, fail);
-      } catch (error) {
-        fail(error);
-      }
-    }, LOOK_EVERY_MS);
+      void (async () => what())().catch(fail);
+      this.every(intervalMs, fail, what);
+    }, intervalMs);
   }
 }
 
 describe('nodes in trouble', () => {
-  test('never two send to one shard, and in the end all is shared', async (t) => {
-    let looks = 0;
+  test('never two send to one shard, what is confirmed is in force, and in the end all is shared', async (t) => {
+    let [looks, confirmed] = [0, 0];
     for (let seed = 1; seed <= SEEDS; seed++) {
       const world = new World(seed);
       const { clock, store } = world;
       const failures: unknown[] = [];
-      world.watch(seed, (error) => failures.push(error));
+      const fail = (error: unknown): void => void failures.push(error);
+      world.every(LOOK_EVERY_MS, fail, () => world.assertOneSender(seed));
       for (let i = 0; i < 3; i++) await clock.runFor(world.add());
+      world.every(CHANGE_EVERY_MS, fail, () => world.nodes.length > 0 && world.change(seed));
       await clock.runFor(world.trouble());
       await clock.run(CALM_MS);
       assert.deepEqual(failures, []);
@@ -222,9 +254,11 @@ describe('nodes in trouble', () => {
         );
       }
       assert.ok(!store.owners.includes(null), `seed ${seed}`);
+      assert.ok(world.confirmed > 0, `seed ${seed}`);
       looks += world.looks;
+      confirmed += world.confirmed;
     }
-    t.diagnostic(`${SEEDS} histories, looked at ${looks} times`);
+    t.diagnostic(`${SEEDS} histories, looked at ${looks} times, with ${confirmed} changes confirmed`);
   });
 
   test('a clock that is off is set right by the store’s, and the node is not ready while it is far off', async () => {

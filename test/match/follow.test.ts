@@ -51,7 +51,7 @@ function heldFollower() {
   const matchers: LinearMatcher[] = [];
   const follower = createFollower({
     environments: [1, 2],
-    load: ({ after }) => new Promise((end, fail) => loads.push({ after, end, fail })),
+    store: { readChanges: ({ after }) => new Promise((end, fail) => loads.push({ after, end, fail })) },
     createMatcher() {
       const matcher = new LinearMatcher();
       matchers.push(matcher);

@@ -20,9 +20,9 @@ export function auditProgress(world: World): void {
   const at = clock.monotonic();
   const { waiting } = world.service.dispatcher.stats();
   if (waiting > attempts.destinations.size * WAITING_PER_DESTINATION_MAX) world.violate(`${waiting} wait in memory`);
-  if (world.calmSince() > at || attempts.onWire >= settings.slots) return;
+  if (world.calmSince() > at || attempts.onWire >= settings.MAX_IN_FLIGHT) return;
   const now = clock.now();
-  const sinceEvent = firstIdBytesAt(now - settings.bodyRetentionMs + 1);
+  const sinceEvent = firstIdBytesAt(now - settings.BODY_RETENTION + 1);
   for (const { id, destinationId, dueAt, isForced } of world.view.firstUnfinished(sinceEvent)) {
     const ledger = attempts.destinations.get(destinationId)!;
     const rate = ledger.ratePerSecond();
@@ -46,11 +46,12 @@ export class Meter {
     this.#before = this.#read();
   }
 
-  /** Since the last call. `work`: attempts that were started, deliveries that were made, operations. */
-  take(): { timers: number; refills: number; payloadReads: number; records: number; starts: number } {
+  /** Since the last call. `looks`: for what was changed beside the service; their timers do not count. */
+  take(): Reading {
     const now = this.#read();
     const since = (key: keyof Reading): number => now[key] - this.#before[key];
     const taken = {
+      looks: since('looks'),
       timers: since('timers'),
       refills: since('refills'),
       payloadReads: since('payloadReads'),
@@ -63,8 +64,11 @@ export class Meter {
 
   #read(): Reading {
     const { calls } = this.#world.service.slowStore;
+    const [configuration, files] = [calls['readEnvironments'] ?? 0, calls['findTrouble'] ?? 0];
     return {
-      timers: this.#world.clock.fired,
+      looks: configuration + files,
+      // Each look has its interval; the one at the configuration is a slow call besides.
+      timers: this.#world.clock.fired - 3 * configuration - files,
       refills: calls['refill'] ?? 0,
       payloadReads: calls['readPayloads'] ?? 0,
       records: calls['recordResults'] ?? 0,
@@ -73,7 +77,14 @@ export class Meter {
   }
 }
 
-type Reading = { timers: number; refills: number; payloadReads: number; records: number; starts: number };
+type Reading = {
+  looks: number;
+  timers: number;
+  refills: number;
+  payloadReads: number;
+  records: number;
+  starts: number;
+};
 
 /** At rest: every promise is kept, and the history is the receivers' log. */
 export function auditEnd(world: World, clients: Clients): void {
@@ -81,7 +92,7 @@ export function auditEnd(world: World, clients: Clients): void {
     const age = world.clock.latest() - idTime(eventId);
     const row = world.view.delivery(id);
     if (row !== undefined) for (const fault of faultsOf(row, world, clients)) world.violate(`${id}: ${fault}`);
-    else if (age < world.settings.rowRetentionMs) world.violate(`${id} is lost: promised, but not stored`);
+    else if (age < world.settings.ROW_RETENTION) world.violate(`${id} is lost: promised, but not stored`);
   }
 }
 
@@ -95,7 +106,7 @@ function* faultsOf(row: DeliveryRow, world: World, clients: Clients): Generator<
       exhausted: results.length > 0,
       gone: codes.includes(410),
       destination_deleted: world.attempts.destinations.get(row.destinationId)!.mayBeDeleted(),
-      expired: row.completedAt! - idTime(row.eventId) >= world.settings.bodyRetentionMs,
+      expired: row.completedAt! - idTime(row.eventId) >= world.settings.BODY_RETENTION,
       backlog_full: clients.bornDead.has(row.id),
     }[row.deadReason as string];
     if (isLegal !== true) yield `it is dead for no reason (${row.deadReason})`;
@@ -115,7 +126,7 @@ function* faultsOfHistory(row: DeliveryRow, world: World, results: { startedAt: 
   if (row.attemptCount < known) yield `${known} attempts were recorded, ${row.attemptCount} are there`;
   // A crash takes what is not recorded yet; a stop only what it aborts.
   const aborted = world.restarts === 0 ? 0 : results.filter(({ outcome }) => outcome === 'cancelled').length;
-  const fewest = world.crashes > 0 ? 0 : results.length - aborted;
+  const fewest = world.hasLostResults ? 0 : results.length - aborted;
   if (row.attemptCount < fewest || row.attemptCount > results.length) {
     yield `${results.length} attempts were made, ${row.attemptCount} are there`;
   }

@@ -85,7 +85,7 @@ export class Clients {
       ...spec,
       pausedReason: spec.status === 'paused' ? 'manual' : null,
     };
-    await service.store.createDestination(destination, { max: 1_000_000 });
+    await service.api.store.createDestination(destination, { max: 1_000_000 });
     this.destinations.set(id, { id, environment, url });
     await this.#confirm(environment, id);
     return id;
@@ -102,7 +102,7 @@ export class Clients {
   async patchDestination(id: DestinationId, change: DestinationSpec & { url?: string }): Promise<void> {
     const { environment } = this.destinations.get(id)!;
     const { service, clock } = this.#world;
-    const changed = await service.store.updateDestination({ environment, id, change, now: clock.now() });
+    const changed = await service.api.store.updateDestination({ environment, id, change, now: clock.now() });
     if (changed !== null) await this.#confirm(environment, id);
   }
 
@@ -111,12 +111,11 @@ export class Clients {
     const { service, clock } = this.#world;
     const subscriptions = this.routing.idsOf(id);
     this.routing.removalAsked(subscriptions);
-    const isDeleted = await service.store.deleteDestination({ environment, id, now: clock.now() });
+    const isDeleted = await service.api.store.deleteDestination({ environment, id, now: clock.now() });
     if (!isDeleted) return;
     this.destinations.delete(id);
     for (const subscription of subscriptions) this.subscriptions.delete(subscription as SubscriptionId);
     await this.#confirm(environment, id);
-    service.wakeEndDeleted();
     this.routing.removed(subscriptions);
   }
 
@@ -133,7 +132,7 @@ export class Clients {
     const identity = Buffer.from(`${pattern} ${filter === null ? '' : filterIdentity(filter)} ${id}`);
     this.routing.asked({ id, environment, destinationId, pattern, filter });
     const limits = { perDestinationMax: 1_000, perEnvironmentMax: 1_000_000 };
-    const { result } = await service.store.createSubscription({ subscription, identity }, limits);
+    const { result } = await service.api.store.createSubscription({ subscription, identity }, limits);
     if (result !== 'created') return null;
     this.subscriptions.set(id, { id, environment, destinationId });
     await this.#confirm(environment, null);
@@ -145,7 +144,7 @@ export class Clients {
     const { environment } = this.subscriptions.get(id)!;
     const { service } = this.#world;
     this.routing.removalAsked([id]);
-    const isDeleted = await service.store.deleteSubscription({ environment, id });
+    const isDeleted = await service.api.store.deleteSubscription({ environment, id });
     if (!isDeleted) return;
     this.subscriptions.delete(id);
     await this.#confirm(environment, null);
@@ -178,7 +177,7 @@ export class Clients {
   }
 
   async #accept(incoming: IncomingEvent, content: string): Promise<Answer | null> {
-    const { acceptor, store } = this.#world.service;
+    const { acceptor, store } = this.#world.service.api;
     try {
       const accepted = await acceptor.accept(incoming);
       if (!accepted.isRepeat) return accepted;
@@ -218,14 +217,14 @@ export class Clients {
     const { service, clock, settings } = this.#world;
     const { environment } = this.events.get(this.promised.get(id)!)!;
     const now = clock.now();
-    const result = await service.store[method]({ environment, id, now, bodyCutoff: now - settings.bodyRetentionMs });
-    if (result.result === 'scheduled' && result.open !== null) service.dispatcher.sendAgain(result.open);
+    const result = await service.api.store[method]({ environment, id, now, bodyCutoff: now - settings.BODY_RETENTION });
+    if (result.result === 'scheduled' && result.open !== null) service.api.dispatch(result.open);
     return result.result === 'scheduled';
   }
 
   async replayEvent(id: EventId): Promise<DeliveryId[]> {
     const { environment, deliveries } = this.events.get(id)!;
-    const { acceptor } = this.#world.service;
+    const { acceptor } = this.#world.service.api;
     const rows = Array.from(await acceptor.replay({ environment, eventId: id, destinationIds: null }));
     for (const row of rows) {
       deliveries.push(row.id);
@@ -238,7 +237,7 @@ export class Clients {
   /** Everything committed before is in force after. */
   async #confirm(environment: number, id: DestinationId | null): Promise<void> {
     const confirm = id === null ? null : this.#world.attempts.destinations.get(id)?.confirmer();
-    await this.#world.service.follower.catchUp(environment);
+    await this.#world.service.api.confirmChange({ environment, destinationId: id });
     confirm?.(this.#world.clock.monotonic());
   }
 

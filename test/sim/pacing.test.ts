@@ -157,7 +157,7 @@ describe('holds and pauses', () => {
 
   situation(
     'no success for too long pauses, and activating starts afresh',
-    { failingAfterMs: HOUR_MS },
+    { FAILING_AFTER: HOUR_MS },
     async (stage) => {
       const schedule = Array.from({ length: 40 }, () => 300);
       const id = await stage.destination(BEHAVIOURS.fails, { retryPolicy: { schedule_seconds: schedule, jitter: 0 } });
@@ -181,7 +181,7 @@ describe('holds and pauses', () => {
 
 describe('trouble of one is not the trouble of others', () => {
   for (const name of ['hangs', 'refuses', 'slow', 'busy'] as const) {
-    situation(`beside one that ${name}`, { slots: 16 }, async (stage) => {
+    situation(`beside one that ${name}`, { MAX_IN_FLIGHT: 16 }, async (stage) => {
       await stage.destination(BEHAVIOURS[name], {}, 'bad.news');
       const id = await stage.destination(BEHAVIOURS.ok);
       await stage.post(300, 'bad.news');

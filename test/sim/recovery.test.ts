@@ -105,7 +105,7 @@ describe('a store that is away', () => {
     const sent = stage.received(id).length;
     await stage.clock.run(10 * MINUTE_MS);
     assert.equal(stage.received(id).length, sent);
-    assert.equal(stage.world.service.recorder.isWriting(), false);
+    assert.deepEqual(stage.world.service.api.readiness().reasons, ['results cannot be stored']);
     stage.world.setTrouble(null);
     await stage.clock.run(2 * MINUTE_MS);
     assert.deepEqual(stage.tally(deliveries), { succeeded: 200 });

@@ -67,8 +67,8 @@ const HOUR_MS = 3_600_000;
 
 export async function runScenario(seed: number, options: ScenarioOptions = {}): Promise<ScenarioReport> {
   const { operations = 600, crashes = true, slots = 256, hasShortRetention = false } = options;
-  const retention = hasShortRetention ? { bodyRetentionMs: HOUR_MS / 3, rowRetentionMs: HOUR_MS } : {};
-  const world = new World(seed, { slots, maxBacklog: 3_000, failingAfterMs: HOUR_MS, ...retention });
+  const retention = hasShortRetention ? { BODY_RETENTION: HOUR_MS / 3, ROW_RETENTION: HOUR_MS } : {};
+  const world = new World(seed, { MAX_IN_FLIGHT: slots, MAX_BACKLOG: 3_000, FAILING_AFTER: HOUR_MS, ...retention });
   await world.start();
   const scenario = new Scenario(world, crashes);
   await scenario.begin();

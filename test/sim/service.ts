@@ -1,162 +1,83 @@
-// The production parts of one process, wired as app/app.ts wires them, on the simulated clock, store and network.
-import { createAcceptor } from '../../src/accept/accept.ts';
-import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
-import type { Ownership } from '../../src/dispatch/ownership.ts';
-import { Payloads } from '../../src/dispatch/payloads.ts';
-import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
-import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
-import { createRetentionLoops } from '../../src/maintain/retention.ts';
-import { createFollower } from '../../src/configuration/follower.ts';
-import { IndexedMatcher } from '../../src/match/indexed.ts';
-import type { Destination } from '../../src/model/destination.ts';
-import { createRecorder } from '../../src/record/recorder.ts';
-import { createClockTrust } from '../../src/runtime/clock-trust.ts';
-import { createIds } from '../../src/runtime/ids.ts';
-import { createLoop } from '../../src/runtime/loop.ts';
+// One process of the service in the simulated world: what app/app.ts starts, less the HTTP server, on a virtual clock,
+// with a slow store, and receivers for a network. It runs every loop that production runs.
+import { createService } from '../../src/app/service.ts';
+import type { Service } from '../../src/app/service.ts';
+import type { Settings } from '../../src/config.ts';
+import { createAdjustableClock } from '../../src/runtime/clock.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
 import type { Store } from '../../src/store/store.ts';
+import { createRecordingLog } from '../support/recording-log.ts';
 import { VirtualProcess } from './process.ts';
 import type { Receivers } from './receivers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { SlowStore } from './slow-store.ts';
-import type { OnExecuted } from './slow-store.ts';
+import type { StoreObserver } from './slow-store.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-export type ServiceSettings = {
-  slots: number;
-  bodyRetentionMs: number;
-  rowRetentionMs: number;
-  failingAfterMs: number;
-  payloadCacheBytes: number;
-};
-
-export type Service = ReturnType<typeof createService>;
-
-const FOLLOW_INTERVAL_MS = 3_000;
-
-export function createService(options: {
+type SimulatedOptions = {
   clock: VirtualClock;
   random: SeededRandom;
   store: Store;
   receivers: Receivers;
-  ownership: Ownership;
-  settings: ServiceSettings;
-  onFinished: (finished: FinishedAttempt) => void;
-  onExecuted: OnExecuted;
-  onDestinationFollowed: (destination: Destination) => void;
-}) {
-  const { random, settings } = options;
-  const life = new VirtualProcess(options.clock);
-  const { clock } = life;
-  const slowStore = new SlowStore(options.store, life, random.fork(), options.onExecuted);
-  const { store } = slowStore;
-  const errors: { error: unknown; where: string }[] = [];
-  const onError = (error: unknown, where: string): void => void errors.push({ error, where });
-  const environments = [1, 2];
-  const clockTrust = createClockTrust(clock, () => undefined);
+  settings: Settings;
+  masterKey: Uint8Array;
+  observer: StoreObserver;
+};
 
-  const follower = createFollower({
-    environments,
-    load: (request) => store.readChanges(request),
-    createMatcher: () => new IndexedMatcher(),
-    onDestinationChanged: (destination) => {
-      dispatcher.destinationChanged(destination);
-      options.onDestinationFollowed(destination);
-    },
-    onDestinationDeleted: (id) => dispatcher.destinationDeleted(id),
-  });
-  const catchUpAll = async (): Promise<void> => {
-    for (const environment of environments) await follower.catchUp(environment);
-  };
-  const recorder = createRecorder({
-    store,
-    clock,
-    random: random.fork(),
-    onPaused: () => void catchUpAll().catch((error: unknown) => onError(error, 'pause')),
-    onTrouble: (error) => onError(error, 'record'),
-    onRecovered: () => dispatcher.resume(),
-  });
-  const payloads = new Payloads(store, settings.payloadCacheBytes);
-  const pipeline = new AttemptPipeline({
-    perform: options.receivers.performOn(clock),
-    recorder,
-    payloads,
-    ownership: options.ownership,
-    clock,
-    clockTrust,
-    modeOf: (environment) => (environment === 1 ? 'live' : 'test'),
-    bodyRetentionMs: settings.bodyRetentionMs,
-    failingAfterMs: settings.failingAfterMs,
-    onFinished: options.onFinished,
-  });
-  const dispatcher: Dispatcher = new Dispatcher({
-    ownership: options.ownership,
-    store,
-    clock,
-    payloads,
-    pipeline,
-    destinationOf: follower.destinationOf,
-    slots: settings.slots,
-    onError,
-  });
-  const acceptor = createAcceptor({
-    store,
-    configurationOf: follower.configurationOf,
-    catchUp: follower.catchUp,
-    clock,
-    ids: createIds(clock, random.fork()),
-    bodyRetentionMs: settings.bodyRetentionMs,
-    maxFanout: 10_000,
-    onScheduled: (deliveries, event, body) => dispatcher.offer(deliveries, event, body),
-    onAccepted: () => undefined,
-    onReplayed: () => undefined,
-    onRefused: () => undefined,
-  });
-  const retention = createRetentionLoops({
-    store,
-    clock,
-    clockTrust,
-    bodyRetentionMs: settings.bodyRetentionMs,
-    rowRetentionMs: settings.rowRetentionMs,
-    onErased: () => undefined,
-    onPruned: () => undefined,
-    onError,
-  });
-  const follow = createLoop({
-    name: 'follow',
-    clock,
-    intervalMs: FOLLOW_INTERVAL_MS,
-    onError,
-    step: async () => {
-      for (const { environment, configVersion } of await store.readEnvironments()) {
-        if (configVersion > follower.configurationOf(environment).version) await follower.catchUp(environment);
-      }
-      return 'idle';
-    },
-  });
-  const loops = [follow, ...retention.loops];
+export class SimulatedService {
+  readonly life: VirtualProcess;
+  readonly slowStore: SlowStore;
+  readonly #log = createRecordingLog();
+  readonly #options: SimulatedOptions;
+  #service: Service | null = null;
 
-  return {
-    life,
-    clock,
-    slowStore,
-    store,
-    follower,
-    recorder,
-    dispatcher,
-    acceptor,
-    errors,
-    wakeEndDeleted: retention.wakeEndDeleted,
-    async start(): Promise<void> {
-      await catchUpAll();
-      await dispatcher.load();
-      await dispatcher.start();
-      for (const loop of loops) loop.start();
-    },
-    async stop(graceMs: number): Promise<void> {
-      await dispatcher.stop(graceMs);
-      await Promise.all(loops.map((loop) => loop.stop()));
-      await acceptor.idle();
-      await recorder.idle();
-    },
-  };
+  constructor(options: SimulatedOptions) {
+    this.#options = options;
+    this.life = new VirtualProcess(options.clock);
+    this.slowStore = new SlowStore(options.store, this.life, options.random.fork(), options.observer);
+  }
+
+  /** The lines of its log that tell of errors. */
+  get errors() {
+    return this.#log.lines;
+  }
+
+  /** What its HTTP server would be made from. */
+  get api(): Service['api'] {
+    return this.#service!.api;
+  }
+
+  get dispatcher(): Service['dispatcher'] {
+    return this.#service!.dispatcher;
+  }
+
+  async start(): Promise<void> {
+    const { random, receivers, settings, masterKey } = this.#options;
+    const { clock } = this.life;
+    this.#service = await createService({
+      settings,
+      store: this.slowStore.store,
+      clock: createAdjustableClock(clock),
+      random: random.fork(),
+      network: {
+        perform: receivers.performOn(clock),
+        checkUrl: () => null,
+        allowProbe: () => true,
+        probe: async () => 'reachable',
+        close: () => undefined,
+      },
+      log: this.#log.log,
+      metrics: createMetrics('simulated'),
+      masterKey,
+      host: { name: 'simulated', eventLoopDelaySeconds: () => 0 },
+    });
+    await this.#service.start('simulated:1');
+  }
+
+  /** As SIGTERM does; the store is closed then. */
+  async stop(graceMs: number): Promise<void> {
+    this.#options.settings.DRAIN_TIMEOUT = graceMs;
+    await this.#service!.drain();
+    await this.#service!.close();
+  }
 }

@@ -1,19 +1,15 @@
 // Plays a hand-written situation in a world of its own; whatever any ledger objects to is a failure.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Settings } from '../../src/config.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { auditEnd, Meter } from './audit.ts';
 import { Clients } from './clients.ts';
 import type { DestinationSpec } from './clients.ts';
 import type { Behaviour, Exchange } from './receivers.ts';
-import type { ServiceSettings } from './service.ts';
 import { World } from './world.ts';
 
-export function situation(
-  name: string,
-  settings: Partial<ServiceSettings> & { maxBacklog?: number },
-  play: (stage: Stage) => Promise<void>,
-): void {
+export function situation(name: string, settings: Partial<Settings>, play: (stage: Stage) => Promise<void>): void {
   test(name, async () => {
     const world = new World(1, settings);
     await world.start();

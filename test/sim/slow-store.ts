@@ -9,7 +9,7 @@ import type { SeededRandom } from './seeded-random.ts';
 /** What fails: new work only (the disk is nearly full), all writes, all reads, or everything. */
 export type Trouble = 'accepts' | 'writes' | 'reads' | 'all';
 
-type Method = keyof Omit<Store, 'close'>;
+type Method = keyof Omit<Store, 'close' | 'findTrouble'>;
 type Call = {
   method: Method;
   parameters: unknown[];
@@ -17,8 +17,11 @@ type Call = {
   reject: (error: unknown) => void;
 };
 
-/** Hears of every call that was carried out, before its caller does. */
-export type OnExecuted = (method: string, parameters: unknown[], result: unknown) => void;
+/** Hears of every call when it has been carried out, and again just before its caller hears of it. */
+export type StoreObserver = {
+  executed: (method: string, parameters: unknown[], result: unknown) => void;
+  answered: (method: string, result: unknown) => void;
+};
 
 const NEW_WORK: ReadonlySet<string> = new Set([
   'acceptEvents',
@@ -34,31 +37,48 @@ export class SlowStore {
   trouble: Trouble | null = null;
   /** Single methods that fail, whatever the trouble. */
   readonly failing = new Set<Method>();
+  /** What has become of the files, while they are not where they belong. */
+  misplaced: string | null = null;
   /** How often each method was called. */
   readonly calls: Record<string, number> = {};
   readonly #inner: Store;
+  #isClosed = false;
   readonly #process: VirtualProcess;
   readonly #random: SeededRandom;
-  readonly #onExecuted: OnExecuted;
+  readonly #observer: StoreObserver;
   readonly #lanes = { reads: new Lane(), writes: new Lane() };
 
-  constructor(inner: Store, process: VirtualProcess, random: SeededRandom, onExecuted: OnExecuted) {
+  constructor(inner: Store, process: VirtualProcess, random: SeededRandom, observer: StoreObserver) {
     this.#inner = inner;
     this.#process = process;
     this.#random = random;
-    this.#onExecuted = onExecuted;
+    this.#observer = observer;
     const methods = Object.keys(inner).map((method) => [method, this.#method(method as Method)]);
-    this.store = Object.fromEntries(methods) as Store;
+    const findTrouble = async (): Promise<string | null> => {
+      this.#count('findTrouble');
+      return this.misplaced;
+    };
+    this.store = { ...(Object.fromEntries(methods) as Store), findTrouble, close: () => this.close() };
+  }
+
+  /** By the service at its stop, or when it was killed. */
+  async close(): Promise<void> {
+    if (!this.#isClosed) await this.#inner.close();
+    this.#isClosed = true;
   }
 
   #method(method: Method) {
     return (...parameters: unknown[]): Promise<unknown> =>
       new Promise((resolve, reject) => {
-        this.calls[method] = (this.calls[method] ?? 0) + 1;
+        this.#count(method);
         const lane = READS.has(method) ? this.#lanes.reads : this.#lanes.writes;
         lane.waiting.push({ method, parameters, resolve, reject });
         if (!lane.isBusy) this.#takeNext(lane);
       });
+  }
+
+  #count(method: string): void {
+    this.calls[method] = (this.calls[method] ?? 0) + 1;
   }
 
   #takeNext(lane: Lane): void {
@@ -79,8 +99,11 @@ export class SlowStore {
       const result = await (this.#inner[call.method] as (...parameters: unknown[]) => Promise<unknown>)(
         ...call.parameters,
       );
-      this.#onExecuted(call.method, call.parameters, result);
-      answer = () => call.resolve(result);
+      this.#observer.executed(call.method, call.parameters, result);
+      answer = () => {
+        this.#observer.answered(call.method, result);
+        call.resolve(result);
+      };
     } catch (error) {
       answer = () => call.reject(error);
     }

@@ -1,20 +1,17 @@
 // A simulated world: clock, database, receivers, one process of the service at a time, and what was found wrong.
-import { soleOwnership } from '../../src/cluster/sole-node.ts';
-import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
-import type { Destination } from '../../src/model/destination.ts';
+import type { Settings } from '../../src/config.ts';
 import type { DestinationId } from '../../src/model/id.ts';
+import type { ConfigurationChanges, RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
 import { openInThreadStore } from '../support/in-thread-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import { settingsWith } from '../support/settings.ts';
 import { AttemptLedger } from './attempt-ledger.ts';
 import { viewDatabase } from './database-view.ts';
 import { Receivers } from './receivers.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { createService } from './service.ts';
-import type { Service, ServiceSettings } from './service.ts';
+import { SimulatedService } from './service.ts';
 import type { Trouble } from './slow-store.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-const DAY_MS = 86_400_000;
 const MASTER_KEY = new Uint8Array(32).fill(7);
 const VIOLATIONS_MAX = 20;
 /** After trouble, a start, a change of the configuration that could not be confirmed. */
@@ -22,13 +19,8 @@ const RECOVERY_MS = 6_000;
 /** A wall clock that was set is noticed by the sweep. */
 const SWEEP_MS = 32_000;
 
-const DEFAULTS: ServiceSettings = {
-  slots: 256,
-  bodyRetentionMs: 30 * DAY_MS,
-  rowRetentionMs: 90 * DAY_MS,
-  failingAfterMs: 5 * DAY_MS,
-  payloadCacheBytes: 64 * 1024,
-};
+/** A few slots, and room for a few bodies, so that both run out. */
+const SIMULATED: Partial<Settings> = { MAX_IN_FLIGHT: 256, PAYLOAD_CACHE: 64 * 1024, MAX_BACKLOG: 1_000_000 };
 
 let worlds = 0;
 
@@ -38,24 +30,22 @@ export class World {
   readonly receivers: Receivers;
   readonly attempts: AttemptLedger;
   readonly view: ReturnType<typeof viewDatabase>;
-  readonly settings: ServiceSettings & { maxBacklog: number };
+  readonly settings: Settings;
   readonly violations: string[] = [];
   /** How many results of each delivery are known to be stored. */
   readonly recorded = new Map<string, number>();
-  /** Owned: attempts may start. */
-  isOwner = true;
-  crashes = 0;
+  /** Results of attempts may be gone: of a crash, or of a stop that could not store them. */
+  hasLostResults = false;
   restarts = 0;
   /** Monotonic: when something last happened that excuses delays. */
   disturbedAt = 0;
   wallClockSetAt = Number.NEGATIVE_INFINITY;
-  service!: Service;
+  service!: SimulatedService;
   readonly #path: string;
-  #store: Store | null = null;
 
-  constructor(seed: number, settings: Partial<ServiceSettings> & { maxBacklog?: number } = {}) {
+  constructor(seed: number, settings: Partial<Settings> = {}) {
     this.random = new SeededRandom(seed);
-    this.settings = { ...DEFAULTS, maxBacklog: 1_000_000, ...settings };
+    this.settings = settingsWith({ ...SIMULATED, ...settings });
     // A name of its own: databases in memory are shared by name within a process.
     this.#path = `file:world${worlds++}?mode=memory&cache=shared`;
     this.view = viewDatabase(this.#path);
@@ -63,9 +53,9 @@ export class World {
     this.attempts = new AttemptLedger({
       clock: this.clock,
       view: this.view,
-      slots: () => this.settings.slots,
+      slots: () => this.settings.MAX_IN_FLIGHT,
       calmSince: () => this.calmSince(),
-      bodyRetentionMs: this.settings.bodyRetentionMs,
+      bodyRetentionMs: this.settings.BODY_RETENTION,
       onViolation: (message) => this.violate(message),
     });
     this.receivers.onStart = (exchange) => this.attempts.noteStart(exchange);
@@ -79,26 +69,27 @@ export class World {
 
   /** A new process on what the database holds. */
   async start(): Promise<void> {
-    this.#store = openInThreadStore({
+    const store = openInThreadStore({
       path: this.#path,
       masterKey: MASTER_KEY,
       clock: this.clock,
       random: this.random.fork(),
       dataDir: null,
       diskReserveBytes: 0,
-      maxBacklogPerDestination: this.settings.maxBacklog,
+      maxBacklogPerDestination: this.settings.MAX_BACKLOG,
     });
     this.attempts.restart();
-    this.service = createService({
+    this.service = new SimulatedService({
       clock: this.clock,
       random: this.random.fork(),
-      store: this.#store,
+      store,
       receivers: this.receivers,
-      ownership: { ...soleOwnership, mayStart: () => this.isOwner, isAlive: () => this.isOwner },
       settings: this.settings,
-      onFinished: (finished) => this.#noteRecorded(finished),
-      onExecuted: (method, parameters, result) => this.#noteExecuted(method, parameters, result),
-      onDestinationFollowed: (destination) => this.#noteFollowed(destination),
+      masterKey: MASTER_KEY,
+      observer: {
+        executed: (method, parameters, result) => this.#noteExecuted(method, parameters, result),
+        answered: (method, result) => this.#noteAnswered(method, result),
+      },
     });
     this.disturb();
     await this.clock.runFor(this.service.start());
@@ -107,7 +98,7 @@ export class World {
 
   /** kill -9 and a new start: all memory is gone, requests on the wire are nobody's. */
   async crash(): Promise<void> {
-    this.crashes++;
+    this.hasLostResults = true;
     await this.end();
     await this.start();
   }
@@ -115,6 +106,8 @@ export class World {
   /** As SIGTERM does, then a new start. */
   async restart(graceMs: number): Promise<void> {
     this.restarts++;
+    // A stop waits for a store in trouble only so long.
+    this.hasLostResults ||= this.isTroubled();
     this.disturb();
     await this.clock.runFor(this.service.stop(graceMs), graceMs + 60_000);
     await this.end();
@@ -124,8 +117,7 @@ export class World {
   /** No process runs any more; the database stays. */
   async end(): Promise<void> {
     this.service.life.kill();
-    await this.#store?.close();
-    this.#store = null;
+    await this.service.slowStore.close();
   }
 
   close(): void {
@@ -149,27 +141,33 @@ export class World {
 
   /** Monotonic: since when nothing excuses delays; Infinity: something does now. */
   calmSince(): number {
-    if (this.isTroubled() || !this.isOwner) return Number.POSITIVE_INFINITY;
+    if (this.isTroubled()) return Number.POSITIVE_INFINITY;
     return Math.max(this.disturbedAt + RECOVERY_MS, this.wallClockSetAt + SWEEP_MS);
   }
 
   isTroubled(): boolean {
-    return this.service.slowStore.trouble !== null;
-  }
-
-  #noteRecorded({ delivery }: FinishedAttempt): void {
-    this.recorded.set(delivery.id, (this.recorded.get(delivery.id) ?? 0) + 1);
-  }
-
-  #noteFollowed({ id, status, maxInFlight, ratePerSecond, url }: Destination): void {
-    const version = { isPaused: status === 'paused', maxInFlight, ratePerSecond, url };
-    this.attempts.destinations.get(id)?.noteFollowed(version, this.clock.monotonic());
+    const { trouble, misplaced } = this.service.slowStore;
+    return trouble !== null || misplaced !== null;
   }
 
   #noteExecuted(method: string, parameters: unknown[], result: unknown): void {
     const [request] = parameters as [{ id: DestinationId }];
     if (/^(create|update|delete)Destination$/.test(method)) this.attempts.noteCommitted(request.id);
     if (method !== 'recordResults') return;
-    for (const id of (result as { paused: DestinationId[] }).paused) this.attempts.noteCommitted(id);
+    const { results } = request as unknown as { results: ResultToRecord[] };
+    const { outcomes, paused } = result as { outcomes: RecordOutcome[]; paused: DestinationId[] };
+    for (const [i, { id }] of results.entries()) {
+      if (outcomes[i]!.result === 'recorded') this.recorded.set(id, (this.recorded.get(id) ?? 0) + 1);
+    }
+    for (const id of paused) this.attempts.noteCommitted(id);
+  }
+
+  /** From the turn in which it hears of a change of the configuration the service goes by it. */
+  #noteAnswered(method: string, result: unknown): void {
+    if (method !== 'readChanges') return;
+    for (const { id, status, maxInFlight, ratePerSecond, url } of (result as ConfigurationChanges).destinations) {
+      const version = { isPaused: status === 'paused', maxInFlight, ratePerSecond, url };
+      this.attempts.destinations.get(id)?.noteFollowed(version, this.clock.monotonic());
+    }
   }
 }

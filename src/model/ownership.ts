@@ -1,6 +1,6 @@
 // Which destinations this node may send to. Only the owner of a destination's shard starts attempts, so claiming
 // a delivery costs no write and per-destination limits are exact.
-import type { DestinationId } from '../model/id.ts';
+import type { DestinationId } from './id.ts';
 
 export interface Ownership {
   /** Checked before every send: the shard is ours and our lease has not run out. */

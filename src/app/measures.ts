@@ -1,0 +1,51 @@
+// What is counted where: the metrics that several parts have in common, or that are read only when somebody looks.
+import type { Answer } from '../api/services.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { FinishedAttempt } from '../dispatch/pipeline.ts';
+import { SHARD_COUNT, idTime } from '../model/id.ts';
+import type { Ownership } from '../model/ownership.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { StoreStats } from '../store/store.ts';
+import type { Base } from './base.ts';
+
+const STATS_LIFETIME_MS = 5_000;
+
+export function labelsOf({ method, route, status }: Answer) {
+  return { method, route, status: String(status) };
+}
+
+export function countAttempt(metrics: Metrics, { delivery, result, decision }: FinishedAttempt): void {
+  metrics.attempts.count({ outcome: result.outcome });
+  metrics.attemptSeconds.observe(result.durationMs / 1000);
+  if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
+  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count({ status: decision.status });
+}
+
+export function watchParts(parts: Base & { dispatcher: Dispatcher; ownership: Ownership }): void {
+  const { metrics, clock, store, host, dispatcher, ownership } = parts;
+  const statsOf = cacheFor(clock, STATS_LIFETIME_MS, () => store.readStats(ownership.ownedShards()));
+  metrics.watch({
+    onWire: () => dispatcher.stats().onWire,
+    waiting: () => dispatcher.stats().waiting,
+    unfinished: async () => sumOf(await statsOf()),
+    shardsOwned: () => ownership.ownedShards()?.length ?? SHARD_COUNT,
+    storedBytes: async () => (await statsOf()).storedBytes ?? 0,
+    eventLoopDelaySeconds: host.eventLoopDelaySeconds,
+  });
+}
+
+/** Unfinished deliveries of every environment. */
+export function sumOf({ unfinished }: StoreStats): number {
+  return unfinished.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Reads again only when what was read is older than `lifetimeMs`: a scrape must not load the store. */
+function cacheFor<T>(clock: Clock, lifetimeMs: number, read: () => Promise<T>): () => Promise<T> {
+  let cached: { value: Promise<T>; readAt: number } | null = null;
+  return () => {
+    const now = clock.monotonic();
+    if (cached === null || now - cached.readAt > lifetimeMs) cached = { value: read(), readAt: now };
+    return cached.value;
+  };
+}

@@ -1,0 +1,226 @@
+// The composition root: makes every part in the order of an event's path, hands each what it needs, starts and stops
+// them. It opens no socket and reads no clock of the machine: those are handed in by app.ts, by the tests of the API,
+// and by the simulation, so that what is tested and simulated is what runs, background loops included.
+import { hkdfSync } from 'node:crypto';
+import { createAcceptor } from '../accept/accept.ts';
+import type { Acceptor } from '../accept/accept.ts';
+import { createAuthenticator } from '../api/auth.ts';
+import type { Authenticator } from '../api/auth.ts';
+import type { ApiServices } from '../api/services.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { VERSION } from '../config.ts';
+import { createFollower } from '../configuration/follower.ts';
+import type { Follower } from '../configuration/follower.ts';
+import { AttemptLog } from '../dispatch/attempt-log.ts';
+import { Dispatcher } from '../dispatch/dispatcher.ts';
+import { Payloads } from '../dispatch/payloads.ts';
+import { AttemptPipeline } from '../dispatch/pipeline.ts';
+import { createMatching } from '../match/bounded.ts';
+import type { Matching } from '../match/bounded.ts';
+import type { DestinationId } from '../model/id.ts';
+import { createRecorder } from '../record/recorder.ts';
+import { delay } from '../runtime/clock.ts';
+import { createBase } from './base.ts';
+import type { Base, ServiceOptions } from './base.ts';
+import { createLoops } from './loops.ts';
+import { countAttempt, labelsOf, sumOf, watchParts } from './measures.ts';
+import type { Network } from './network.ts';
+import { createNode } from './node.ts';
+
+export type Service = Awaited<ReturnType<typeof createService>>;
+
+/** At a stop: for results that cannot be stored. They are not lost, only sent again after the next start. */
+const STORE_WAIT_MAX_MS = 5_000;
+
+/** Resolves when it knows what is stored, and could answer. Nothing goes on in it until `start`. */
+export async function createService(options: ServiceOptions) {
+  const base = await createBase(options);
+  const { settings, store, clock, network, onError } = base;
+  const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
+  const { cluster, follower, recorder, dispatcher, attemptLog } = createDelivering(base, matching);
+  const acceptor = createAccepting(base, { cluster, follower, dispatcher });
+  const authenticator = createAuthenticator(base);
+  const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
+  watchParts({ ...base, dispatcher, ownership: cluster.ownership });
+  let isReady = false;
+  const readiness = () => {
+    const reasons = cluster.troubles();
+    if (!isReady) reasons.push('starting or stopping');
+    if (!recorder.isWriting()) reasons.push('results cannot be stored');
+    return { ready: reasons.length === 0, reasons };
+  };
+  const api = createApi(base, { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness });
+
+  await follower.catchUpAll();
+  await authenticator.refresh();
+  await dispatcher.load();
+  return {
+    /** What the HTTP server is made from. */
+    api,
+    dispatcher,
+    /** `address`: where it listens, `host:port`. After a rejection it is to be stopped like one that has started. */
+    async start(address: string): Promise<void> {
+      await dispatcher.start();
+      await cluster.join(address);
+      for (const loop of loops) loop.start();
+      isReady = true;
+    },
+    /** Is not ready from now on, hands over its shards, and waits DRAIN_TIMEOUT at most for what is on the wire. */
+    async drain(): Promise<void> {
+      isReady = false;
+      // What others can send goes to them first; then nothing is left here, or only where there are no others.
+      await cluster.leave(settings.DRAIN_TIMEOUT);
+      await dispatcher.stop(settings.DRAIN_TIMEOUT);
+    },
+    /** After `drain`, when no request comes any more: stores what there is to store, and closes everything. */
+    async close(): Promise<void> {
+      await Promise.all(loops.map((loop) => loop.stop()));
+      // Bounded, for the store may be the reason why somebody stops us.
+      await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(clock, STORE_WAIT_MAX_MS)]);
+      await store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => onError(error, 'stop'));
+      attemptLog.flush();
+      network.close();
+      await matching.close();
+      await cluster.close();
+      await store.close();
+    },
+  };
+}
+
+/** dispatch → attempt → record, and the configuration that they and matching follow. */
+function createDelivering(base: Base, matching: Matching) {
+  const { settings, log, clock, clockTrust, random, network, metrics, store, modes, onError } = base;
+  const follower = createFollower({
+    environments: [...modes.keys()],
+    store,
+    createMatcher: matching.createMatcher,
+    onDestinationChanged: (destination) => dispatcher.destinationChanged(destination),
+    onDestinationDeleted: (id) => dispatcher.destinationDeleted(id),
+  });
+  const recorder = createRecorder({
+    store,
+    clock,
+    random,
+    onPaused: (ids) => void announcePauses(base, follower, ids).catch((error: unknown) => onError(error, 'pause')),
+    onTrouble: (error) => log.error({ err: error }, 'results cannot be stored; no new attempts until they can'),
+    onRecovered: () => {
+      log.warn('results are stored again');
+      dispatcher.resume();
+    },
+  });
+  const payloads = new Payloads(store, settings.PAYLOAD_CACHE);
+  const attemptLog = new AttemptLog(log, clock);
+  const cluster = createNode(base, { follower, dispatcher: () => dispatcher });
+  const { ownership } = cluster;
+  const pipeline = new AttemptPipeline({
+    perform: network.perform,
+    recorder,
+    payloads,
+    ownership,
+    clock,
+    clockTrust,
+    modeOf: (environment) => modes.get(environment)!,
+    bodyRetentionMs: settings.BODY_RETENTION,
+    failingAfterMs: settings.FAILING_AFTER,
+    onFinished(finished) {
+      countAttempt(metrics, finished);
+      attemptLog.note(finished);
+    },
+  });
+  const dispatcher: Dispatcher = new Dispatcher({
+    store,
+    clock,
+    payloads,
+    pipeline,
+    ownership,
+    destinationOf: follower.destinationOf,
+    slots: settings.MAX_IN_FLIGHT,
+    onError,
+  });
+  return { cluster, follower, recorder, dispatcher, attemptLog };
+}
+
+type Delivering = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher };
+
+function createAccepting(base: Base, { cluster, follower, dispatcher }: Delivering): Acceptor {
+  const { settings, clock, ids, metrics, store } = base;
+  return createAcceptor({
+    store,
+    configurationOf: follower.configurationOf,
+    catchUp: follower.catchUp,
+    clock,
+    ids,
+    bodyRetentionMs: settings.BODY_RETENTION,
+    maxFanout: settings.MAX_FANOUT,
+    onScheduled(deliveries, event, body) {
+      dispatcher.offer(deliveries, event, body);
+      cluster.announce(deliveries);
+    },
+    onAccepted: (deliveryCount) => {
+      metrics.eventsAccepted.inc();
+      metrics.deliveriesScheduled.inc(deliveryCount);
+    },
+    onReplayed: (deliveryCount) => metrics.deliveriesScheduled.inc(deliveryCount),
+    onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
+  });
+}
+
+type ApiParts = Delivering & {
+  acceptor: Acceptor;
+  authenticator: Authenticator;
+  wakeEndDeleted: () => void;
+  readiness: ApiServices['readiness'];
+};
+
+function createApi(base: Base, parts: ApiParts): ApiServices {
+  const { settings, log, clock, random, ids, metrics, network, store } = base;
+  const { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness } = parts;
+  return {
+    store,
+    acceptor,
+    authenticator,
+    clock,
+    random,
+    ids,
+    log,
+    async confirmChange({ environment, destinationId }) {
+      await follower.catchUp(environment);
+      if (destinationId === null) return;
+      if (follower.destinationOf(destinationId) === undefined) wakeEndDeleted();
+      await cluster.confirm({ environment, destinationId });
+    },
+    dispatch(delivery) {
+      dispatcher.sendAgain(delivery);
+      cluster.announce([delivery]);
+    },
+    checkUrl: network.checkUrl,
+    probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
+    readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),
+    readiness,
+    metricsText: () => metrics.registry.metrics(),
+    onAnswered: (answer) => metrics.httpRequests.count(labelsOf(answer)),
+    metricsToken: settings.METRICS_TOKEN === '' ? null : settings.METRICS_TOKEN,
+    limits: {
+      maxDestinations: settings.MAX_DESTINATIONS,
+      maxSubscriptions: settings.MAX_SUBSCRIPTIONS,
+      bodyRetentionMs: settings.BODY_RETENTION,
+      requestBytesBudget: settings.REQUEST_BUFFER,
+    },
+    cursorKey: new Uint8Array(hkdfSync('sha256', base.masterKey, '', 'postrider cursors', 32)),
+    version: VERSION,
+  };
+}
+
+function createProbe({ allowProbe, probe }: Network): NonNullable<ApiServices['probe']> {
+  return async ({ environment, mode, url }) => (allowProbe(environment) ? probe(url, mode) : 'rate_limited');
+}
+
+/** A pause that nobody asked for is worth a warning. */
+async function announcePauses({ metrics, log }: Base, follower: Follower, ids: DestinationId[]): Promise<void> {
+  await follower.catchUpAll();
+  for (const id of ids) {
+    const reason = follower.destinationOf(id)?.pausedReason ?? 'failing';
+    metrics.destinationsPaused.count({ reason });
+    log.warn({ destination: id, reason }, 'destination paused: it gets no attempts until it is set active');
+  }
+}
