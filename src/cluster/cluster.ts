@@ -3,14 +3,10 @@
 import type { ClusterState } from '../model/cluster-state.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationId, NodeId } from '../model/id.ts';
+import type { Ownership } from '../model/ownership.ts';
 
 export interface Cluster {
-  readonly ownership: {
-    mayStart(destinationId: DestinationId): boolean;
-    isAlive(): boolean;
-    ownedSince(shard: number): number | null;
-    ownedShards(): readonly number[] | undefined;
-  };
+  readonly ownership: Ownership;
   /** Takes part. `address`: where this node listens, `host:port`. */
   join(address: string): Promise<void>;
   /** Hands over every shard, waiting at most `graceMs` for what is on the wire. */

@@ -17,7 +17,7 @@ import type { BackgroundStep, Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
-import type { Ownership } from './ownership.ts';
+import type { Ownership } from '../model/ownership.ts';
 import type { Payloads } from './payloads.ts';
 import type { AttemptPipeline } from './pipeline.ts';
 import { Queues } from './queues.ts';

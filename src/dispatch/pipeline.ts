@@ -16,7 +16,7 @@ import type { ClockTrust } from '../runtime/clock-trust.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
-import type { Ownership } from './ownership.ts';
+import type { Ownership } from '../model/ownership.ts';
 import type { Payloads } from './payloads.ts';
 
 export type FinishedAttempt = {

@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { DestinationQueue } from './destination-queue.ts';
 import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
-import type { Ownership } from './ownership.ts';
+import type { Ownership } from '../model/ownership.ts';
 import { ReadyQueues } from './ready-queues.ts';
 import { Refiller } from './refiller.ts';
 import { WakeHeap } from './wake-heap.ts';

@@ -6,7 +6,7 @@ import { idShard } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Store, SweepPage } from '../store/store.ts';
 import type { Instant } from './instant.ts';
-import type { Ownership } from './ownership.ts';
+import type { Ownership } from '../model/ownership.ts';
 import type { Queues } from './queues.ts';
 
 const SWEEP_PAGE = 1_000;

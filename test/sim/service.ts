@@ -1,7 +1,7 @@
 // The production parts of one process, wired as app/app.ts wires them, on the simulated clock, store and network.
-import { createAcceptor } from '../../src/accept/accept.ts';
+import { Acceptor } from '../../src/accept/accept.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
-import type { Ownership } from '../../src/dispatch/ownership.ts';
+import type { Ownership } from '../../src/model/ownership.ts';
 import { Payloads } from '../../src/dispatch/payloads.ts';
 import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
 import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
@@ -98,7 +98,7 @@ export function createService(options: {
     slots: settings.slots,
     onError,
   });
-  const acceptor = createAcceptor({
+  const acceptor = new Acceptor({
     store,
     configurationOf: follower.configurationOf,
     catchUp: follower.catchUp,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
-import type { Ownership } from '../../src/dispatch/ownership.ts';
+import type { Ownership } from '../../src/model/ownership.ts';
 import { Payloads } from '../../src/dispatch/payloads.ts';
 import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
