@@ -3,8 +3,7 @@
 import { hkdfSync } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { createAcceptor } from '../accept/accept.ts';
-import type { Acceptor } from '../accept/accept.ts';
+import { Acceptor } from '../accept/accept.ts';
 import { createAuthenticator } from '../api/auth.ts';
 import { listAnswers } from '../api/openapi/document.ts';
 import { createServer } from '../api/server.ts';
@@ -31,6 +30,7 @@ import type { Matching } from '../match/bounded.ts';
 import { createFollower } from '../configuration/follower.ts';
 import type { Follower } from '../configuration/follower.ts';
 import type { Mode } from '../model/api-key.ts';
+import type { ConfigurationChange } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import { SHARD_COUNT, idTime } from '../model/id.ts';
 import { createRecorder } from '../record/recorder.ts';
@@ -316,7 +316,7 @@ function createAccepting(
   { cluster, follower, dispatcher }: { cluster: Cluster; follower: Follower; dispatcher: Dispatcher },
 ): Acceptor {
   const { settings, clock, ids, metrics, store } = base;
-  return createAcceptor({
+  return new Acceptor({
     store,
     configurationOf: follower.configurationOf,
     catchUp: follower.catchUp,
@@ -367,7 +367,7 @@ function createApiServices(base: Base, parts: ApiParts) {
     random: systemRandom,
     ids,
     log,
-    async confirmChange({ environment, destinationId }: { environment: number; destinationId: DestinationId | null }) {
+    async confirmChange({ environment, destinationId }: ConfigurationChange) {
       await follower.catchUp(environment);
       if (destinationId === null) return;
       if (follower.destinationOf(destinationId) === undefined) parts.wakeEndDeleted();

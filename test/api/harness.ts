@@ -1,7 +1,7 @@
 // The real HTTP layer over a real store and the real accept path, on a clock that stands still; only the dispatcher
 // is replaced, by a list of what it was handed. Every answer is held against the OpenAPI document.
 import assert from 'node:assert/strict';
-import { createAcceptor } from '../../src/accept/accept.ts';
+import { Acceptor } from '../../src/accept/accept.ts';
 import { createAuthenticator } from '../../src/api/auth.ts';
 import { mintApiKey } from '../../src/runtime/mint-api-key.ts';
 import type { ApiApp } from '../../src/api/route-config.ts';
@@ -142,7 +142,7 @@ function createServices({ store, clock, dispatched, logged }: Parts): ApiService
     onDestinationDeleted: () => {},
   });
   const bodyRetentionMs = 30 * DAY_MS;
-  const acceptor = createAcceptor({
+  const acceptor = new Acceptor({
     store,
     configurationOf: follower.configurationOf,
     catchUp: follower.catchUp,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import { filterIdentity } from '../../src/match/filter/identity.ts';
+import { filterIdentity } from '../../src/match/filter/json.ts';
 
 const same: [a: string, b: string][] = [
   ['{"$.a":1,"$.b":2}', '{ "$.b" : 2,\n"$.a": 1 }'],

@@ -1,6 +1,7 @@
 // Reads a filter's JSON text and refuses what JSON.parse would quietly lose: duplicate keys, of which one condition
 // would be dropped, and numbers that a double cannot hold. Objects become Maps, so no key means anything special.
 import { fail, pointInto, quote } from './fault.ts';
+import { canonicalText } from '../../json/canonical.ts';
 import { JsonReader } from '../../json/reader.ts';
 import { CLOSE_ARRAY, CLOSE_OBJECT } from '../../json/scanner.ts';
 import { isHeldByDouble } from '../../json/wide-number.ts';
@@ -25,6 +26,15 @@ export function readFilterJson(text: string): Literal {
   }
   // The limit also bounds how deep reading recurs.
   return new LiteralReader(Buffer.from(text)).readValue(0) as Literal;
+}
+
+/**
+ * A text that two filters have in common exactly if they are the same JSON: key order, white space and escapes apart,
+ * numbers as doubles. By it, posting a subscription again finds the one that exists. `text` must have passed
+ * parseFilter.
+ */
+export function filterIdentity(text: string): string {
+  return canonicalText(readFilterJson(text));
 }
 
 export function isScalar(value: unknown): value is Scalar {
