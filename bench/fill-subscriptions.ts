@@ -1,7 +1,7 @@
 // Subscriptions as the service writes them, straight into its stopped store.
 import { hash } from 'node:crypto';
 import type { Client } from 'pg';
-import { filterIdentity } from '../src/match/filter/identity.ts';
+import { filterIdentity } from '../src/match/filter/json.ts';
 import { idBytes } from '../src/model/id.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { createIds } from '../src/runtime/ids.ts';

@@ -11,13 +11,11 @@ import { StoreError } from '../store/store.ts';
 import type { AcceptResult, NewDelivery, NewEvent, Store } from '../store/store.ts';
 import type { Allowance } from './allowance.ts';
 import { createAcceptBatches } from './batch.ts';
-import { matchDeliveries, toOpenDeliveries } from './deliveries.ts';
-import { overFanout } from './fanout.ts';
+import { matchDeliveries, STALE_TRIES_MAX, staleTooOften, toOpenDeliveries } from './deliveries.ts';
 import { fingerprintOf } from './idempotency.ts';
 import type { IncomingEvent } from './incoming-event.ts';
 import { createReplays } from './replay.ts';
 import type { EventReplay, ReplayOptions, Replays } from './replay.ts';
-import { STALE_TRIES_MAX, staleTooOften } from './stale.ts';
 
 export type AcceptedEvent =
   | { isRepeat: false; event: Event; deliveries: ScheduledDelivery[] }
@@ -27,42 +25,18 @@ export type AcceptedEvent =
 /** An event that was matched and waits to be stored. */
 type BegunEvent = { deliveryCount: number; stored: Promise<AcceptedEvent> };
 
-export interface Acceptor {
-  /**
-   * Rejects with ApiError `idempotency_key_conflict`, `over_fanout_limit` or `unavailable`, or with the store's
-   * StoreError.
-   */
-  accept(incoming: IncomingEvent): Promise<AcceptedEvent>;
-  /**
-   * The same for one of many, whose turn it is when the one before has begun: resolves when the event is matched and
-   * waits to be stored. `stored` answers as `accept` does, and may reject at any time from then on.
-   */
-  begin(incoming: IncomingEvent, allowance: Allowance | null): Promise<BegunEvent>;
-  /**
-   * New deliveries for an old event. ApiError `event_not_found`, `event_too_old`, `destination_not_subscribed`,
-   * `over_fanout_limit`, `unavailable`.
-   */
-  replay(request: EventReplay): Promise<Iterable<Delivery>>;
-  /** Resolves when all that was submitted is committed or refused. */
-  idle(): Promise<void>;
-}
-
 export type AcceptorOptions = ReplayOptions & {
   store: Pick<Store, 'acceptEvents' | 'readKeyHolder'>;
   onAccepted: (deliveryCount: number) => void;
   onRefused: (reason: RefusalReason) => void;
 };
 
-export function createAcceptor(options: AcceptorOptions): Acceptor {
-  return new BatchingAcceptor(options);
-}
-
 /** One event on its way: as it came in, and what it may take of its request's allowance. */
 type Accepting = { incoming: IncomingEvent; fingerprint: Uint8Array | null; allowance: Allowance | null };
 
 type Submitted = { candidate: NewEvent; result: Promise<AcceptResult> };
 
-class BatchingAcceptor implements Acceptor {
+export class Acceptor {
   readonly #options: AcceptorOptions;
   readonly #batches: GroupCommit<NewEvent, AcceptResult>;
   readonly #replays: Replays;
@@ -73,10 +47,18 @@ class BatchingAcceptor implements Acceptor {
     this.#replays = createReplays(options);
   }
 
+  /**
+   * Rejects with ApiError `idempotency_key_conflict`, `over_fanout_limit` or `unavailable`, or with the store's
+   * StoreError.
+   */
   async accept(incoming: IncomingEvent): Promise<AcceptedEvent> {
     return (await this.begin(incoming, null)).stored;
   }
 
+  /**
+   * The same for one of many, whose turn it is when the one before has begun: resolves when the event is matched and
+   * waits to be stored. `stored` answers as `accept` does, and may reject at any time from then on.
+   */
   async begin(incoming: IncomingEvent, allowance: Allowance | null): Promise<BegunEvent> {
     const fingerprint = incoming.idempotencyKey === null ? null : fingerprintOf(incoming);
     const accepting = { incoming, fingerprint, allowance };
@@ -84,10 +66,15 @@ class BatchingAcceptor implements Acceptor {
     return { deliveryCount: first.candidate.deliveries.length, stored: this.#finish(accepting, first) };
   }
 
+  /**
+   * New deliveries for an old event. ApiError `event_not_found`, `event_too_old`, `destination_not_subscribed`,
+   * `over_fanout_limit`, `unavailable`.
+   */
   replay(request: EventReplay): Promise<Iterable<Delivery>> {
     return this.#replays.replay(request);
   }
 
+  /** Resolves when all that was submitted is committed or refused. */
   async idle(): Promise<void> {
     await Promise.all([this.#batches.idle(), this.#replays.idle()]);
   }
@@ -168,6 +155,14 @@ class BatchingAcceptor implements Acceptor {
     }));
     return { isRepeat: false, event, deliveries };
   }
+}
+
+function overFanout(max: number): ApiError {
+  return new ApiError(
+    'over_fanout_limit',
+    `this event would make more than ${max} deliveries, and nothing was stored; narrow the subscriptions that match ` +
+      'it, or raise MAX_FANOUT',
+  );
 }
 
 function toRepeat(

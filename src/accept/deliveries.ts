@@ -1,6 +1,7 @@
 // From the subscriptions that matched to deliveries: what the store is given, and what dispatch can start.
 import type { Configuration } from '../configuration/follower.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
+import { ApiError } from '../model/error.ts';
 import { idShard } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
 import { born } from '../model/transitions.ts';
@@ -47,4 +48,13 @@ export function toOpenDeliveries(
     rev: 0,
     attemptCount: 0,
   }));
+}
+
+/** How often a match may be overtaken by a change of the configuration before we give up and say 503. */
+export const STALE_TRIES_MAX = 50;
+
+export function staleTooOften(): ApiError {
+  return new ApiError('unavailable', 'subscriptions change too fast to match this event; try again', {
+    retryAfterSeconds: 1,
+  });
 }

@@ -10,10 +10,8 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, Store } from '../store/store.ts';
 import { createReplayTurns } from './batch.ts';
-import { matchDeliveries, toOpenDeliveries } from './deliveries.ts';
+import { matchDeliveries, STALE_TRIES_MAX, staleTooOften, toOpenDeliveries } from './deliveries.ts';
 import type { MatchedDeliveries } from './deliveries.ts';
-import { replayOverFanout } from './fanout.ts';
-import { STALE_TRIES_MAX, staleTooOften } from './stale.ts';
 
 export type EventReplay = { environment: number; eventId: EventId; destinationIds: string[] | null };
 
@@ -33,16 +31,11 @@ export type ReplayOptions = {
   onReplayed: (deliveryCount: number) => void;
 };
 
-export interface Replays {
-  /** The list rows of the new deliveries, each made when it is asked for. */
-  replay(request: EventReplay): Promise<Iterable<Delivery>>;
-  /** Resolves when all that was asked for is committed or refused. */
-  idle(): Promise<void>;
-}
-
 type StoredEvent = { event: Event; body: Uint8Array };
 
-export function createReplays(options: ReplayOptions): Replays {
+export type Replays = ReturnType<typeof createReplays>;
+
+export function createReplays(options: ReplayOptions) {
   const { store, configurationOf, catchUp, clock, bodyRetentionMs } = options;
   const turns = createReplayTurns(options);
 
@@ -57,7 +50,7 @@ export function createReplays(options: ReplayOptions): Replays {
       // A subscription may have been deleted on another node since.
       await catchUp(request.environment);
       if (configurationOf(request.environment).version > versionBefore) return 'stale';
-      throw replayOverFanout(options.maxFanout);
+      throw overFanout(options.maxFanout);
     }
     const { configVersion, deliveries } = matched;
     const { environment, eventId } = request;
@@ -85,7 +78,8 @@ export function createReplays(options: ReplayOptions): Replays {
   };
 
   return {
-    async replay(request) {
+    /** The list rows of the new deliveries, each made when it is asked for. */
+    async replay(request: EventReplay): Promise<Iterable<Delivery>> {
       for (let tries = 0; tries < STALE_TRIES_MAX; tries++) {
         const stored = await store.readEvent({ environment: request.environment, id: request.eventId });
         if (stored === null) throw cannotReplay('not_found');
@@ -96,7 +90,8 @@ export function createReplays(options: ReplayOptions): Replays {
       }
       throw staleTooOften();
     },
-    idle: () => turns.idle(),
+    /** Resolves when all that was asked for is committed or refused. */
+    idle: (): Promise<void> => turns.idle(),
   };
 }
 
@@ -124,6 +119,15 @@ function assertAllMatched(matched: readonly NewDelivery[], destinationIds: reado
     'destination_not_subscribed',
     'this destination has no subscription that matches the event now; nothing was scheduled',
     { param: `/destination_ids/${index}` },
+  );
+}
+
+function overFanout(max: number): ApiError {
+  return new ApiError(
+    'over_fanout_limit',
+    `this replay would make more than ${max} deliveries, and nothing was scheduled; name fewer destinations in ` +
+      'destination_ids, and send the rest in further requests',
+    { param: '/destination_ids' },
   );
 }
 

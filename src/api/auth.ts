@@ -7,16 +7,7 @@ import type { ApiKeyId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ConfigurationStore } from '../store/store.ts';
 
-export interface Authenticator {
-  /** The key of an `Authorization` header; throws ApiError `unauthorized`, an UnknownKeyError if it is well-formed. */
-  authenticate(authorization: string | undefined): ApiKey;
-  /** Reads all keys anew: after a change of them here, or when the store says there was one elsewhere. */
-  refresh(): Promise<void>;
-  /** For a key made beside this process a moment ago: reads all keys anew. Null: that was done just before. */
-  refreshForUnknown(): Promise<void> | null;
-  /** The keys used since the last call, each with its last use, to the minute. */
-  takeUses(): { id: ApiKeyId; lastUsedAt: number }[];
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 const MINUTE_MS = 60_000;
 /** Made-up keys must not make the store busy. */
@@ -30,11 +21,9 @@ export class UnknownKeyError extends ApiError {
   }
 }
 
-export function createAuthenticator(options: {
-  store: Pick<ConfigurationStore, 'readApiKeys'>;
-  clock: Clock;
-}): Authenticator {
-  const { store, clock } = options;
+type KeyStore = Pick<ConfigurationStore, 'readApiKeys'>;
+
+export function createAuthenticator({ store, clock }: { store: KeyStore; clock: Clock }) {
   let keys = new Map<string, ApiKey>();
   /** By the whole header, those that were good: a digest, a checksum and a parse less for nearly every request. */
   let known = new Map<string, ApiKey>();
@@ -51,6 +40,7 @@ export function createAuthenticator(options: {
     uses.set(key.id, minute);
   };
 
+  /** Reads all keys anew: after a change of them here, or when the store says there was one elsewhere. */
   const refresh = async (): Promise<void> => {
     const turn = ++refreshesBegun;
     const read = await store.readApiKeys();
@@ -73,7 +63,8 @@ export function createAuthenticator(options: {
   };
 
   return {
-    authenticate(authorization) {
+    /** Of an `Authorization` header. Throws ApiError `unauthorized`, an UnknownKeyError if the key is well-formed. */
+    authenticate(authorization: string | undefined): ApiKey {
       // V8 compares strings only when their seeded hashes are equal: a near miss takes as long as any other.
       const key = known.get(authorization ?? '') ?? find(authorization);
       const now = clock.now();
@@ -82,13 +73,15 @@ export function createAuthenticator(options: {
       return key;
     },
     refresh,
-    refreshForUnknown() {
+    /** For a key made beside this process a moment ago: reads all keys anew. Null: that was done just before. */
+    refreshForUnknown(): Promise<void> | null {
       const now = clock.monotonic();
       if (now - lastUnknownAt < UNKNOWN_REFRESH_INTERVAL_MS) return null;
       lastUnknownAt = now;
       return refresh();
     },
-    takeUses() {
+    /** The keys used since the last call, each with its last use, to the minute. */
+    takeUses(): { id: ApiKeyId; lastUsedAt: number }[] {
       const taken = [...uses].map(([id, lastUsedAt]) => ({ id, lastUsedAt }));
       uses = new Map();
       return taken;

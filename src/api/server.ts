@@ -11,7 +11,7 @@ import { createConnectionErrors } from './http/connection-errors.ts';
 import { Connections } from './http/connections.ts';
 import { createCursors } from './input/cursor.ts';
 import { sendError, toApiError } from './output/error-response.ts';
-import { createHttpServer, HEADER_BYTES_MAX } from './http/server.ts';
+import { createNodeServer, HEADER_BYTES_MAX } from './http/node-server.ts';
 import { holdAnswer } from './http/long-answer.ts';
 import { addOpenapi } from './openapi/document.ts';
 import { documentedPath } from './openapi/operation.ts';
@@ -50,7 +50,7 @@ export async function createServer(services: ApiServices): Promise<ApiApp> {
 function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
   const connectionErrors = createConnectionErrors(ids, connections);
   const app = Fastify({
-    serverFactory: (handler) => createHttpServer(handler, { connectionErrors, connections }),
+    serverFactory: (handler) => createNodeServer(handler, { connectionErrors, connections }),
     clientErrorHandler: () => {},
     // While draining, requests on connections that are open are still answered, with `connection: close`.
     return503OnClosing: false,

@@ -3,7 +3,7 @@ import type { Acceptor } from '../accept/accept.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { ClusterState } from '../model/cluster-state.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import type { DestinationId } from '../model/id.ts';
+import type { ConfigurationChange } from '../model/destination.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
@@ -34,7 +34,7 @@ export type ApiServices = {
    * Resolves when every node honours a change that was just committed; rejects with ApiError `unavailable` when it
    * is stored but not confirmed in time. `destinationId`: the destination that changed, null for anything else.
    */
-  confirmChange: (change: { environment: number; destinationId: DestinationId | null }) => Promise<void>;
+  confirmChange: (change: ConfigurationChange) => Promise<void>;
   /** Hands on an unfinished delivery that is due (after a manual retry or a DLQ replay). */
   dispatch: (delivery: OpenDelivery) => void;
   /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */

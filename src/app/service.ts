@@ -2,8 +2,7 @@
 // them. It opens no socket and reads no clock of the machine: those are handed in by app.ts, by the tests of the API,
 // and by the simulation, so that what is tested and simulated is what runs, background loops included.
 import { hkdfSync } from 'node:crypto';
-import { createAcceptor } from '../accept/accept.ts';
-import type { Acceptor } from '../accept/accept.ts';
+import { Acceptor } from '../accept/accept.ts';
 import { createAuthenticator } from '../api/auth.ts';
 import type { Authenticator } from '../api/auth.ts';
 import type { ApiServices } from '../api/services.ts';
@@ -144,7 +143,7 @@ type Delivering = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher
 
 function createAccepting(base: Base, { cluster, follower, dispatcher }: Delivering): Acceptor {
   const { settings, clock, ids, metrics, store } = base;
-  return createAcceptor({
+  return new Acceptor({
     store,
     configurationOf: follower.configurationOf,
     catchUp: follower.catchUp,

@@ -1,14 +1,10 @@
 // How an attempt on the wire is stopped from outside.
 
-/** What an AbortSignal has. */
-export interface Abort {
-  readonly aborted: boolean;
-  addEventListener(type: 'abort', listener: () => void): void;
-  removeEventListener(type: 'abort', listener: () => void): void;
-}
+/** What an attempt sees of it; an AbortSignal has the same. */
+export type Abort = Omit<Aborter, 'abort'>;
 
 /** An AbortController and its signal in one, at a tenth of the cost: every attempt needs one, hardly any uses it. */
-export class Aborter implements Abort {
+export class Aborter {
   aborted = false;
   #listeners: (() => void)[] = [];
 

@@ -3,21 +3,11 @@ import type { Clock } from '../runtime/clock.ts';
 import { createConnect } from './connect.ts';
 import type { Guard } from './guard.ts';
 import { createPerform } from './perform.ts';
-import type { Perform } from './perform.ts';
 import { createPools } from './pools.ts';
 import { createReachability } from './reachability.ts';
-import type { Reachability } from './reachability.ts';
 import type { Resolver } from './resolver.ts';
 
-export interface Attempter {
-  perform: Perform;
-  /** Whether an environment may have a URL probed now; ask right before `probe`, in the same turn. */
-  allowProbe: Reachability['allow'];
-  probe: Reachability['probe'];
-  /** Closes idle connections; attempts on the wire end by themselves or by their abort. */
-  close(): void;
-  stats(): { idleConnections: number };
-}
+export type Attempter = ReturnType<typeof createAttempter>;
 
 export function createAttempter(options: {
   guard: Guard;
@@ -29,16 +19,18 @@ export function createAttempter(options: {
   probesPerMinute: number;
   /** Hears of exceptions that should be impossible; for the log. */
   onFault: (error: unknown) => void;
-}): Attempter {
+}) {
   const { guard, resolver, clock, version, onFault } = options;
   const connect = createConnect({ guard, resolver, clock });
   const pools = createPools({ connect, clock });
   const reachability = createReachability({ connect, clock, perMinute: options.probesPerMinute });
   return {
     perform: createPerform({ pools, clock, version, onFault }),
+    /** Whether an environment may have a URL probed now; ask right before `probe`, in the same turn. */
     allowProbe: reachability.allow,
     probe: reachability.probe,
-    close: () => pools.close(),
+    /** Closes idle connections; attempts on the wire end by themselves or by their abort. */
+    close: (): void => pools.close(),
     stats: () => ({ idleConnections: pools.stats().idle }),
   };
 }

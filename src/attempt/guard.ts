@@ -13,14 +13,7 @@ type Subnet = [network: Address, prefixLength: number];
 type ListeningAddress = { address: string; port: number };
 type AddressQuestion = { addresses: readonly string[]; mode: Mode; hostname: string; port: number };
 
-export interface Guard {
-  /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */
-  checkUrl(url: URL, mode: Mode): string | null;
-  /** Those of the resolved addresses that may be connected to, as canonical text, in the order given. */
-  vetAddresses(question: AddressQuestion): string[];
-  /** The service's own address and port, known once it listens: refused whatever the subnets say. */
-  setOwnAddress(own: ListeningAddress): void;
-}
+export type Guard = ReturnType<typeof createGuard>;
 
 const REFUSED_SUFFIXES = ['.localhost', '.local', '.internal', '.home.arpa', '.onion'];
 const HTTPS_PORT = 443;
@@ -36,7 +29,7 @@ export function createGuard(options: {
   testSubnets: readonly string[];
   allowSubnets: readonly string[];
   ownAddress?: ListeningAddress;
-}): Guard {
+}) {
   const allowed = options.allowSubnets.map((text) => parseSubnet(text));
   const subnets = { live: allowed, test: [...allowed, ...options.testSubnets.map((text) => parseSubnet(text))] };
   let own = options.ownAddress ?? null;
@@ -51,7 +44,8 @@ export function createGuard(options: {
   };
 
   return {
-    checkUrl(url, mode) {
+    /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */
+    checkUrl(url: URL, mode: Mode): string | null {
       const fault = findFormFault(url, mode);
       if (fault !== null) return fault;
       const literal = literalAddress(url.hostname);
@@ -60,7 +54,8 @@ export function createGuard(options: {
       if (subnets[mode].length > 0) return null;
       return findNameFault(url.hostname) ?? findPortFault(portOf(url), mode);
     },
-    vetAddresses({ addresses, mode, hostname, port }) {
+    /** Those of the resolved addresses that may be connected to, as canonical text, in the order given. */
+    vetAddresses({ addresses, mode, hostname, port }: AddressQuestion): string[] {
       const isName = literalAddress(hostname) === null;
       const isOpen = (!isName || findNameFault(hostname) === null) && findPortFault(port, mode) === null;
       return addresses
@@ -69,7 +64,8 @@ export function createGuard(options: {
         .filter((address) => !isOwn(address, port) && (isAllowed(address, mode) || (isOpen && isPublic(address))))
         .map((address) => address.toString());
     },
-    setOwnAddress(address) {
+    /** The service's own address and port, known once it listens: refused whatever the subnets say. */
+    setOwnAddress(address: ListeningAddress): void {
       own = address;
     },
   };

@@ -3,11 +3,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
 
-interface HostsFile {
-  /** The addresses of a name (lower case, no trailing dot); empty if the file does not have it. Never rejects. */
-  addressesOf(name: string): Promise<readonly string[]>;
-}
-
 const CHECK_INTERVAL_MS = 5_000;
 /** Block lists of ads are kept as hosts files, too; past this size it is surely one. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
@@ -15,7 +10,7 @@ const FILE_BYTES_MAX = 4 * 1024 * 1024;
 type Names = ReadonlyMap<string, readonly string[]>;
 
 /** A change of the file is noticed at the first look-up at least five seconds after the last check. */
-export function createHostsFile({ clock, path }: { clock: Clock; path: string }): HostsFile {
+export function createHostsFile({ clock, path }: { clock: Clock; path: string }) {
   let names: Promise<Names> = Promise.resolve(new Map());
   let readVersion = '';
   let checkAt = Number.NEGATIVE_INFINITY;
@@ -36,7 +31,8 @@ export function createHostsFile({ clock, path }: { clock: Clock; path: string })
   };
 
   return {
-    async addressesOf(name) {
+    /** The addresses of a name (lower case, no trailing dot); empty if the file does not have it. Never rejects. */
+    async addressesOf(name: string): Promise<readonly string[]> {
       if (clock.monotonic() >= checkAt) {
         checkAt = clock.monotonic() + CHECK_INTERVAL_MS;
         names = refresh(names);

@@ -6,14 +6,7 @@ import type { ReadingTime } from './reading-time.ts';
 import { ResponseFault } from './response-fault.ts';
 import { ResponseHead } from './response-head.ts';
 
-export interface Intake {
-  /** To be called before each request. */
-  expectResponse(): void;
-  /** To be called when the exchange is over: whatever comes then costs the connection. */
-  endResponse(): void;
-  /** Hears of each piece of body that undici found. */
-  countBody(bytes: number): void;
-}
+export type Intake = ReturnType<typeof createIntake>;
 
 /** Of one response, for everything but its headers, its body and the shortest framing of its chunks. */
 const RESPONSE_PADDING_BYTES_MAX = 32_768;
@@ -27,7 +20,7 @@ const PIECE_BYTES_MAX = 2_048;
 const READ_AT_ONCE_BYTES_MAX = 2_048;
 
 /** Puts itself between the socket and whoever reads from it. */
-export function createIntake(socket: Socket, readingTime: ReadingTime): Intake {
+export function createIntake(socket: Socket, readingTime: ReadingTime) {
   const read = socket.read.bind(socket) as (bytes?: number) => Buffer | null;
   let counts: ResponseCounts | null = null;
   let isWaiting = false;
@@ -60,9 +53,12 @@ export function createIntake(socket: Socket, readingTime: ReadingTime): Intake {
   };
 
   return {
-    expectResponse: () => void (counts = new ResponseCounts()),
-    endResponse: () => void (counts = null),
-    countBody: (bytes) => counts?.countBody(bytes),
+    /** To be called before each request. */
+    expectResponse: (): void => void (counts = new ResponseCounts()),
+    /** To be called when the exchange is over: whatever comes then costs the connection. */
+    endResponse: (): void => void (counts = null),
+    /** Hears of each piece of body that undici found. */
+    countBody: (bytes: number): void => counts?.countBody(bytes),
   };
 }
 

@@ -2,6 +2,8 @@
 // buffers, which would be kept alive whole. One growing buffer: an array for each chunk of one byte takes a hundred.
 
 export class KeptBody {
+  /** Bytes that there were, kept or not. */
+  offered = 0;
   #buffer = new Uint8Array(0);
   #bytes = 0;
 
@@ -11,6 +13,7 @@ export class KeptBody {
 
   /** Keeps what fits into `bytesMax` in all. */
   add(chunk: Uint8Array, bytesMax: number): void {
+    this.offered += chunk.length;
     const kept = chunk.subarray(0, Math.max(0, bytesMax - this.#bytes));
     if (kept.length === 0) return;
     const needed = this.#bytes + kept.length;

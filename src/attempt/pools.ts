@@ -32,17 +32,7 @@ type OpenOptions = {
   abort?: Abort | undefined;
 };
 
-export interface Pools {
-  /** The idle connection used last (the least likely to be stale), or null. */
-  takeIdle(environment: number, target: Target): Connection | null;
-  /** A fresh connection; rejects with ConnectError. */
-  open(options: OpenOptions): Promise<Connection>;
-  /** Gives a connection back, to be used again unless it was destroyed. */
-  release(connection: Connection): void;
-  /** Closes what is idle; what is given back later is closed, too. */
-  close(): void;
-  stats(): { idle: number };
-}
+export type Pools = ReturnType<typeof createPools>;
 
 export const IDLE_CONNECTIONS_MAX = 1_000;
 const TLS_SESSIONS_MAX = 1_000;
@@ -68,13 +58,7 @@ const CLIENT_OPTIONS = {
 /** The Client wanted a second socket: its first one closed before the request was written to it. */
 export class ConnectionGoneError extends Error {}
 
-export function createPools({
-  connect,
-  clock,
-}: {
-  connect: Connect;
-  clock: Pick<Clock, 'afterTurn' | 'monotonic'>;
-}): Pools {
+export function createPools({ connect, clock }: { connect: Connect; clock: Pick<Clock, 'afterTurn' | 'monotonic'> }) {
   const idle = createIdleConnections();
   const readingTime = new ReadingTime(clock);
   // Resuming spares the receiver and us the asymmetric half of a handshake after every idle close.
@@ -99,22 +83,26 @@ export function createPools({
   };
 
   return {
-    takeIdle: (environment, target) => idle.take(placeOf(environment, target)),
-    async open({ environment, target, ...options }) {
+    /** The idle connection used last (the least likely to be stale), or null. */
+    takeIdle: (environment: number, target: Target): Connection | null => idle.take(placeOf(environment, target)),
+    /** A fresh connection; rejects with ConnectError. */
+    async open({ environment, target, ...options }: OpenOptions): Promise<Connection> {
       const place = placeOf(environment, target);
       const onSession = (session: Buffer): void => rememberSession(place, session);
       const socket = await connect({ ...options, target, session: sessions.get(place), onSession });
       const intake = createIntake(socket, readingTime);
-      const connection = { client: clientOn(socket, target), socket, intake, place, isReused: false };
+      const connection: Connection = { client: clientOn(socket, target), socket, intake, place, isReused: false };
       socket.once('close', () => idle.remove(connection));
       return connection;
     },
-    release(connection) {
+    /** Gives a connection back, to be used again unless it was destroyed. */
+    release(connection: Connection): void {
       // TLS learns only in the next turn that what it wrote has gone out.
       if (connection.socket.writableLength > 0) clock.afterTurn(() => keep(connection));
       else keep(connection);
     },
-    close() {
+    /** Closes what is idle; what is given back later is closed, too. */
+    close(): void {
       isClosed = true;
       idle.clear();
     },
@@ -141,15 +129,7 @@ function clientOn(socket: Socket, target: Target): Client {
   });
 }
 
-type IdleConnections = {
-  take(place: string): Connection | null;
-  add(connection: Connection): void;
-  remove(connection: Connection): void;
-  clear(): void;
-  size(): number;
-};
-
-function createIdleConnections(): IdleConnections {
+function createIdleConnections() {
   const byPlace = new Map<string, Connection[]>();
   // In the order they became idle, so that the first is the one to close when there are too many.
   const all = new Set<Connection>();
@@ -162,13 +142,13 @@ function createIdleConnections(): IdleConnections {
   };
 
   return {
-    take(place) {
+    take(place: string): Connection | null {
       const connection = byPlace.get(place)?.at(-1);
       if (connection === undefined) return null;
       remove(connection);
       return connection;
     },
-    add(connection) {
+    add(connection: Connection): void {
       all.add(connection);
       const here = byPlace.get(connection.place);
       if (here === undefined) byPlace.set(connection.place, [connection]);
@@ -180,7 +160,7 @@ function createIdleConnections(): IdleConnections {
       }
     },
     remove,
-    clear() {
+    clear(): void {
       for (const connection of all) {
         remove(connection);
         connection.socket.destroy();

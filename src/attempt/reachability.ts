@@ -7,22 +7,12 @@ import { CONNECT_MS_MAX } from './connect.ts';
 import type { Connect } from './connect.ts';
 import { parseTarget } from './target.ts';
 
-export interface Reachability {
-  /**
-   * Whether this environment may probe now; counts as its probe. Asked right before `probe`, in the same turn,
-   * it also holds the number of probes at once.
-   */
-  allow: (environment: number) => boolean;
-  /** Never rejects. In live mode a failure takes at least a second, whatever failed. */
-  probe: (url: URL, mode: Mode) => Promise<'reachable' | 'unreachable'>;
-}
-
 const PROBES_AT_ONCE_MAX = 20;
 const WINDOW_MS = 60_000;
 const LIVE_FAILURE_MS_MIN = 1_000;
 
 /** Beyond 20 at once it refuses instead of queueing: a probe may take 5 s, and its caller waits for an answer. */
-export function createReachability(options: { connect: Connect; clock: Clock; perMinute: number }): Reachability {
+export function createReachability(options: { connect: Connect; clock: Clock; perMinute: number }) {
   const { connect, clock, perMinute } = options;
   let windowEndsAt = Number.NEGATIVE_INFINITY;
   let usedInWindow = new Map<number, number>();
@@ -44,7 +34,11 @@ export function createReachability(options: { connect: Connect; clock: Clock; pe
   };
 
   return {
-    allow: (environment) => {
+    /**
+     * Whether this environment may probe now; counts as its probe. Asked right before `probe`, in the same turn,
+     * it also holds the number of probes at once.
+     */
+    allow: (environment: number): boolean => {
       if (clock.monotonic() >= windowEndsAt) {
         windowEndsAt = clock.monotonic() + WINDOW_MS;
         usedInWindow = new Map();
@@ -54,7 +48,8 @@ export function createReachability(options: { connect: Connect; clock: Clock; pe
       usedInWindow.set(environment, used + 1);
       return true;
     },
-    probe: async (url, mode) => {
+    /** Never rejects. In live mode a failure takes at least a second, whatever failed. */
+    probe: async (url: URL, mode: Mode): Promise<'reachable' | 'unreachable'> => {
       const earliestFailure = mode === 'live' ? delay(clock, LIVE_FAILURE_MS_MIN) : null;
       if (await canConnect(url, mode)) return 'reachable';
       await earliestFailure;

@@ -5,10 +5,7 @@ import { Resolver as DnsResolver } from 'node:dns/promises';
 import type { Clock } from '../runtime/clock.ts';
 import { createHostsFile } from './hosts-file.ts';
 
-export interface Resolver {
-  /** The addresses of a name in the order to try them, at least one; rejects with DnsError only. */
-  resolve(hostname: string): Promise<readonly string[]>;
-}
+export type Resolver = ReturnType<typeof createResolver>;
 
 /** `not_found`: the name does not exist or has no address. `unavailable`: no name server would say. */
 export type DnsFailure = 'not_found' | 'unavailable';
@@ -38,7 +35,7 @@ const SECOND_FAMILY_MS_MAX = 50;
 const LOOPBACK: Answer = { ipv4: ['127.0.0.1'], ipv6: ['::1'], failure: null, ttlMs: TTL_MS_MAX };
 
 /** `servers` default to those of the system; `hostsPath` to /etc/hosts. */
-export function createResolver(options: { clock: Clock; servers?: readonly string[]; hostsPath?: string }): Resolver {
+export function createResolver(options: { clock: Clock; servers?: readonly string[]; hostsPath?: string }) {
   const { clock } = options;
   const dns = new DnsResolver({ timeout: 1_000, tries: 2 });
   if (options.servers !== undefined) dns.setServers(options.servers);
@@ -69,7 +66,8 @@ export function createResolver(options: { clock: Clock; servers?: readonly strin
   };
 
   return {
-    async resolve(hostname) {
+    /** The addresses of a name in the order to try them, at least one; rejects with DnsError only. */
+    async resolve(hostname: string): Promise<readonly string[]> {
       const name = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
       let entry = cache.get(name);
       if (entry === undefined || entry.expiresAt <= clock.monotonic()) {

@@ -63,14 +63,13 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   code: number | null = null;
   rawHeaders: readonly Buffer[] = [];
   error: Error | null = null;
-  readonly #resolve: (reply: Reply) => void;
+  /** Null: it is over. */
+  #resolve: ((reply: Reply) => void) | null;
   readonly #connection: Connection;
   readonly #abort: Abort | undefined;
   readonly #timer: Timer;
-  #isOver = false;
   #hasBegun = false;
   #interimCount = 0;
-  #bodyBytes = 0;
   readonly #kept = new KeptBody();
 
   constructor({ clock, connection, timeoutMs, abort }: SendOptions, resolve: (reply: Reply) => void) {
@@ -94,7 +93,7 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   }
 
   get isBodyTruncated(): boolean {
-    return this.code !== null && (this.end !== 'complete' || this.#bodyBytes > this.#kept.length);
+    return this.code !== null && (this.end !== 'complete' || this.#kept.offered > this.#kept.length);
   }
 
   onRequestStart(): void {}
@@ -104,7 +103,7 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, statusCode: number): void {
-    if (this.#isOver) return;
+    if (this.#resolve === null) return;
     if (statusCode < 200) {
       if (statusCode === 101 || ++this.#interimCount > INTERIM_RESPONSES_MAX) this.#cut('interim_unwanted');
       return;
@@ -114,11 +113,10 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#resolve === null) return;
     this.#connection.intake.countBody(chunk.length);
-    this.#bodyBytes += chunk.length;
     this.#kept.add(chunk, this.code! < 300 ? SUCCESS_BODY_KEPT_BYTES_MAX : RESPONSE_BODY_KEPT_BYTES_MAX);
-    if (this.#bodyBytes > RESPONSE_BODY_READ_BYTES_MAX) this.#cut('body_limit');
+    if (this.#kept.offered > RESPONSE_BODY_READ_BYTES_MAX) this.#cut('body_limit');
   }
 
   onResponseEnd(): void {
@@ -152,12 +150,13 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   }
 
   #finish(end: ReplyEnd): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    const resolve = this.#resolve;
+    if (resolve === null) return;
+    this.#resolve = null;
     this.end = end;
     this.#timer.cancel();
     this.#connection.intake.endResponse();
     this.#abort?.removeEventListener('abort', this.#cancel);
-    this.#resolve(this);
+    resolve(this);
   }
 }

@@ -1,5 +1,5 @@
 // Reads an event's body for filters: JSON.parse, except that numbers a double cannot hold become WideNumbers.
-import { hasEscapedKey, readJsonValue } from './value.ts';
+import { hasEscapedKey, JsonReader } from './reader.ts';
 import { isHeldByDouble, WideNumber } from './wide-number.ts';
 
 /**
@@ -7,7 +7,9 @@ import { isHeldByDouble, WideNumber } from './wide-number.ts';
  * more than JSON.parse: finding that out takes 2 µs/KB, where JSON.parse takes 7 and the careful way 15.
  */
 export function parseBody(text: string): unknown {
-  return MAY_BE_WIDE.test(text) || hasEscapedKey(text) ? readJsonValue(text, readNumber) : JSON.parse(text);
+  if (!MAY_BE_WIDE.test(text) && !hasEscapedKey(text)) return JSON.parse(text);
+  const bytes = Buffer.from(text);
+  return new BodyReader(bytes, bytes.toString('latin1')).readValue(0);
 }
 
 /**
@@ -19,6 +21,8 @@ const MAY_BE_WIDE = /[[:,\s]-?(?:[\d.]{16}|[\d.]{1,15}[eE])/;
 
 const SURELY_HELD = /^[-\d.]{1,15}$/;
 
-function readNumber(text: string): unknown {
-  return SURELY_HELD.test(text) || isHeldByDouble(text) ? Number(text) : new WideNumber(Number(text));
+class BodyReader extends JsonReader {
+  protected override readNumber(text: string): number | WideNumber {
+    return SURELY_HELD.test(text) || isHeldByDouble(text) ? Number(text) : new WideNumber(Number(text));
+  }
 }

@@ -5,10 +5,10 @@ export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
+export const OPEN_OBJECT = 0x7b;
+export const CLOSE_OBJECT = 0x7d;
+export const OPEN_ARRAY = 0x5b;
+export const CLOSE_ARRAY = 0x5d;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -72,24 +72,17 @@ export class JsonScanner {
     return true;
   }
 
-  takeComma(): boolean {
-    return this.take(COMMA);
+  /** Moves over the brace or bracket that is next; false: nothing is in it, and `close` is moved over as well. */
+  begin(close: number): boolean {
+    this.position++;
+    return !this.take(close);
   }
 
-  takeObjectStart(): boolean {
-    return this.take(OPEN_OBJECT);
-  }
-
-  takeObjectEnd(): boolean {
-    return this.take(CLOSE_OBJECT);
-  }
-
-  takeArrayStart(): boolean {
-    return this.take(OPEN_ARRAY);
-  }
-
-  takeArrayEnd(): boolean {
-    return this.take(CLOSE_ARRAY);
+  /** Moves over what follows a member or an element: a comma, or (false) the container's end. */
+  next(close: number): boolean {
+    if (this.take(COMMA)) return true;
+    if (!this.take(close)) this.fail(close === CLOSE_OBJECT ? '"," or "}"' : '"," or "]"');
+    return false;
   }
 
   expectColon(): void {
@@ -102,9 +95,8 @@ export class JsonScanner {
     for (;;) {
       const byte = this.peek();
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        this.position++;
         open = this.enter(open, byte === OPEN_OBJECT, depth);
-        if (!(byte === OPEN_OBJECT ? this.takeObjectEnd() : this.takeArrayEnd())) {
+        if (this.begin(byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY)) {
           if (byte === OPEN_OBJECT) this.skipKey();
           continue;
         }
@@ -112,12 +104,7 @@ export class JsonScanner {
       } else {
         this.skipScalar(byte);
       }
-      while (open > 0 && !this.takeComma()) {
-        if (!(this.isObject[open - 1] ? this.takeObjectEnd() : this.takeArrayEnd())) {
-          this.fail(this.isObject[open - 1] ? '"," or "}"' : '"," or "]"');
-        }
-        open--;
-      }
+      while (open > 0 && !this.next(this.isObject[open - 1] ? CLOSE_OBJECT : CLOSE_ARRAY)) open--;
       if (open === 0) return;
       if (this.isObject[open - 1]) this.skipKey();
     }

@@ -18,21 +18,18 @@ const STEPS_NOT_COUNTED = 20_000;
 
 type Found = readonly MatchEntry[] | Promise<readonly MatchEntry[]>;
 
-export interface Matching {
-  /** For one environment; it lives until `close`. */
-  readonly createMatcher: () => Matcher;
-  close(): Promise<void>;
-}
+export type Matching = ReturnType<typeof createMatching>;
 
-export function createMatching(options: LargeEventsOptions): Matching {
+export function createMatching(options: LargeEventsOptions) {
   const matchers: BoundedMatcher[] = [];
   return {
-    createMatcher() {
+    /** For one environment; it lives until `close`. */
+    createMatcher: (): Matcher => {
       const matcher = new BoundedMatcher(options);
       matchers.push(matcher);
       return matcher;
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(matchers.map((matcher) => matcher.close()));
     },
   };

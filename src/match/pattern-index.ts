@@ -3,8 +3,6 @@
 // Each subscription lies in one place. A filter that demands equalities lies under one of them: where the fewest
 // others lie, an additional path counting as much as NEW_PATH_COST of them, because each path of a pattern is looked
 // up for every event. So 100,000 filters on {status, customer_id} soon lie under customer_id.
-import type { Bucket } from './bucket.ts';
-import { addToBucket, bucketSize, forEachIn, removeFromBucket } from './bucket.ts';
 import type { Equality } from './filter/filter.ts';
 import { listEqualities } from './filter/filter.ts';
 import type { Scalar } from './filter/json.ts';
@@ -107,4 +105,29 @@ function forEachFound({ path, byValue }: PathIndex, inspection: Inspection, visi
     if (bucket !== undefined) forEachIn(bucket, (entry) => found.add(entry));
   }
   found.forEach((entry) => visit(entry));
+}
+
+/** The entries under one key. Nearly always there is one, for which a Set would cost 200 bytes more. */
+type Bucket = MatchEntry | Set<MatchEntry>;
+
+function addToBucket(bucket: Bucket | undefined, entry: MatchEntry): Bucket {
+  if (bucket === undefined) return entry;
+  return bucket instanceof Set ? bucket.add(entry) : new Set([bucket, entry]);
+}
+
+/** What is left without the entry; undefined: nothing. */
+function removeFromBucket(bucket: Bucket | undefined, entry: MatchEntry): Bucket | undefined {
+  if (!(bucket instanceof Set)) return bucket === entry ? undefined : bucket;
+  bucket.delete(entry);
+  return bucket.size === 0 ? undefined : bucket;
+}
+
+function bucketSize(bucket: Bucket | undefined): number {
+  if (bucket === undefined) return 0;
+  return bucket instanceof Set ? bucket.size : 1;
+}
+
+function forEachIn(bucket: Bucket, visit: (entry: MatchEntry) => void): void {
+  if (bucket instanceof Set) for (const entry of bucket) visit(entry);
+  else visit(bucket);
 }

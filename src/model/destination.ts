@@ -60,3 +60,6 @@ export type DestinationHealth = {
   /** From a 429 with Retry-After: nothing but forced attempts before this. */
   heldUntil: number | null;
 };
+
+/** What nodes tell each other of a change that was committed. `destinationId`: null for anything but a destination. */
+export type ConfigurationChange = { environment: number; destinationId: DestinationId | null };

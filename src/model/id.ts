@@ -71,7 +71,7 @@ export function idTime(id: string): number {
   return time;
 }
 
-/** The shard of a destination or delivery: `hash(destination_id) % 256`, kept in the id itself. */
+/** The shard of a destination, a random byte of its id; a delivery's id has that of its destination. */
 export function idShard(id: string): number {
   // Byte 9 is bits 74-81 of the 130 that the digits carry: the end of digit 14, digit 15, the start of digit 16.
   const start = id.indexOf('_') + 1;

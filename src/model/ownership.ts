@@ -2,7 +2,7 @@
 // a delivery costs no write and per-destination limits are exact.
 import type { DestinationId } from './id.ts';
 
-export interface Ownership {
+export type Ownership = {
   /** Checked before every send: the shard is ours and our lease has not run out. */
   mayStart(destinationId: DestinationId): boolean;
   /** Our lease has not run out. While it has, what is ours waits: it may be renewed, or the shards be lost. */
@@ -11,4 +11,4 @@ export interface Ownership {
   ownedSince(shard: number): number | null;
   /** The shards that are ours; undefined: all there are. */
   ownedShards(): readonly number[] | undefined;
-}
+};

@@ -2,10 +2,7 @@
 // often than right, and what was erased because everything seemed a month older does not come back.
 import type { Clock } from './clock.ts';
 
-export interface ClockTrust {
-  /** False for a day after the clock jumped ahead, unless it is set back before. To be asked at least once an hour. */
-  isSettled(): boolean;
-}
+export type ClockTrust = ReturnType<typeof createClockTrust>;
 
 /** Slewing, and a machine that was paused for a moment, stay below. */
 const JUMP_MS = 60_000;
@@ -13,7 +10,7 @@ const JUMP_MS = 60_000;
 const DOUBTED_MS = 24 * 60 * 60 * 1_000;
 
 /** `onJump`: the clock is this much further than the time that has passed. Called once for each jump. */
-export function createClockTrust(clock: Clock, onJump: (byMs: number) => void): ClockTrust {
+export function createClockTrust(clock: Clock, onJump: (byMs: number) => void) {
   const readOffset = (): number => clock.now() - clock.monotonic();
   let believed = readOffset();
   let doubted: { offset: number; since: number } | null = null;
@@ -23,7 +20,8 @@ export function createClockTrust(clock: Clock, onJump: (byMs: number) => void): 
     doubted = null;
   };
   return {
-    isSettled() {
+    /** False for a day after the clock jumped ahead, unless it is set back before. Asked at least once an hour. */
+    isSettled(): boolean {
       const offset = readOffset();
       // Back where it was, or set back: nothing is older for it than it is.
       if (offset - believed <= JUMP_MS) {

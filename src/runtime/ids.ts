@@ -6,10 +6,7 @@ import type { IdOf, IdPrefix } from '../model/id.ts';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
-export interface Ids {
-  /** A new id. `shard` defaults to a random one; a delivery takes its destination's. */
-  next<P extends IdPrefix>(prefix: P, shard?: number): IdOf<P>;
-}
+export type Ids = ReturnType<typeof createIds>;
 
 const RANDOM_POOL_BYTES = 8_192;
 const COUNTER_MAX = 4_095;
@@ -17,7 +14,7 @@ const COUNTER_MAX = 4_095;
 const LEAD_MAX_MS = 100;
 
 /** `onSetBack`: ids were this much ahead of the clock, and follow it again. */
-export function createIds(clock: Clock, random: Random, onSetBack: (leadMs: number) => void = () => {}): Ids {
+export function createIds(clock: Clock, random: Random, onSetBack: (leadMs: number) => void = () => {}) {
   let time = 0;
   let counter = 0;
   let pool = random.bytes(RANDOM_POOL_BYTES);
@@ -46,7 +43,8 @@ export function createIds(clock: Clock, random: Random, onSetBack: (leadMs: numb
   };
 
   return {
-    next(prefix, shard) {
+    /** A new id. `shard` defaults to a random one; a delivery takes its destination's. */
+    next<P extends IdPrefix>(prefix: P, shard?: number): IdOf<P> {
       advance();
       if (used + 16 > RANDOM_POOL_BYTES) {
         pool = random.bytes(RANDOM_POOL_BYTES);

@@ -3,11 +3,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { Random } from './random.ts';
 
-export interface Sealer {
-  seal(plaintext: Uint8Array, context: string): Uint8Array;
-  /** Null: made under another key, for another context, or damaged. */
-  open(sealed: Uint8Array, context: string): Uint8Array | null;
-}
+export type Sealer = ReturnType<typeof createSealer>;
 
 export const MASTER_KEY_BYTES = 32;
 
@@ -19,17 +15,18 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + NONCE_BYTES;
 
 /** A random nonce of 96 bits bears 2^32 sealings under one key (NIST SP 800-38D, 8.3). */
-export function createSealer(masterKey: Uint8Array, random: Random): Sealer {
+export function createSealer(masterKey: Uint8Array, random: Random) {
   if (masterKey.length !== MASTER_KEY_BYTES) throw new Error(`a master key has ${MASTER_KEY_BYTES} bytes`);
   return {
-    seal(plaintext, context) {
+    seal(plaintext: Uint8Array, context: string): Uint8Array {
       const nonce = random.bytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, masterKey, nonce, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(plaintext), cipher.final()]);
       return new Uint8Array(Buffer.concat([Uint8Array.of(FORMAT), nonce, body, cipher.getAuthTag()]));
     },
-    open(sealed, context) {
+    /** Null: made under another key, for another context, or damaged. */
+    open(sealed: Uint8Array, context: string): Uint8Array | null {
       if (sealed[0] !== FORMAT || sealed.length < HEAD_BYTES + TAG_BYTES) return null;
       const nonce = sealed.subarray(1, HEAD_BYTES);
       const decipher = createDecipheriv(ALGORITHM, masterKey, nonce, { authTagLength: TAG_BYTES });

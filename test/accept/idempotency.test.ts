@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { canonicalJson, fingerprintOf } from '../../src/accept/idempotency.ts';
+import { fingerprintOf } from '../../src/accept/idempotency.ts';
+import { canonicalJson as canonicalJsonOf } from '../../src/json/canonical.ts';
+
+const canonicalJson = (text: string): string => canonicalJsonOf(Buffer.from(text));
 
 const same: readonly (readonly [string, string, string])[] = [
   ['order of keys', '{"a":1,"b":{"c":2,"d":3}}', '{"b":{"d":3,"c":2},"a":1}'],
@@ -68,4 +71,11 @@ test('type, occurred_at as sent, and body all count', () => {
   ];
   assert.equal(new Set(all).size, all.length);
   assert.equal(fingerprint({ body: '{"a":1,"b":2}' }), fingerprint({ body: '{ "b": 2, "a": 1 }' }));
+});
+
+test('a body has the fingerprint for ever: those of earlier versions are stored', () => {
+  const body =
+    '{"b":[1.0,-0,12345678901234567890,1E5,null,true],"é😀":"\\u00e9\\/\\ud800",' +
+    '"__proto__":{"10":1,"9":{}},"a\\n":"\u2028"}';
+  assert.equal(fingerprint({ body }), 'de9f627b7372b67fccd1c87e6c0a445ec36c82eac5c2b990331cc42d7d674f66');
 });

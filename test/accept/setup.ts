@@ -1,5 +1,5 @@
 // An acceptor on a real store in memory, with a destination or two, for the tests of accepting.
-import { createAcceptor } from '../../src/accept/accept.ts';
+import { Acceptor } from '../../src/accept/accept.ts';
 import type { AcceptorOptions } from '../../src/accept/accept.ts';
 import { parseBody } from '../../src/json/body.ts';
 import { createFollower } from '../../src/configuration/follower.ts';
@@ -43,7 +43,7 @@ export function setUp(
   const refused: string[] = [];
   /** How many deliveries each replay made. */
   const replayed: number[] = [];
-  const acceptor = createAcceptor({
+  const acceptor = new Acceptor({
     store: { ...store, ...override(store) },
     configurationOf: follower.configurationOf,
     catchUp: follower.catchUp,

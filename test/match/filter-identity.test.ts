@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import { filterIdentity } from '../../src/match/filter/identity.ts';
+import { filterIdentity } from '../../src/match/filter/json.ts';
 
 const same: [a: string, b: string][] = [
   ['{"$.a":1,"$.b":2}', '{ "$.b" : 2,\n"$.a": 1 }'],
@@ -24,12 +24,17 @@ const different: [a: string, b: string][] = [
   ['{"$.a":{"$in":[1,2]}}', '{"$.a":{"$in":[2,1]}}'],
   ['{"$.a":{"$in":["1,2"]}}', '{"$.a":{"$in":[1,2]}}'],
   ['{"$.a":{"$eq":{"__proto__":1}}}', '{"$.a":{"$eq":{}}}'],
-  // JSON.parse may take the second one's key for the first one's: see json-reader.ts.
+  // JSON.parse may take the second one's key for the first one's: see json/reader.ts.
   ['{"a":{"\\\\":1}}', '{"a":{"\\n":1}}'],
 ];
 for (const [a, b] of different) {
   test(`${a} is not ${b}`, () => assert.notEqual(filterIdentity(a), filterIdentity(b)));
 }
+
+test('a filter has the identity for ever: hashes of those of earlier versions are stored', () => {
+  const filter = '{"$.a":{"$in":[1.0,-0,1E2,null,"\\u00e9\\/😀"]}, "$.10" : 1,"$.9":{"$eq":{"__proto__":[]}}}';
+  assert.equal(filterIdentity(filter), '{"$.10":1,"$.9":{"$eq":{"__proto__":[]}},"$.a":{"$in":[1,0,100,null,"é/😀"]}}');
+});
 
 test('identities are equal exactly if the values are', () => {
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({

@@ -2,7 +2,7 @@
 import type { AcceptedEvent } from '../../src/accept/accept.ts';
 import type { IncomingEvent } from '../../src/accept/incoming-event.ts';
 import { parseBody } from '../../src/json/body.ts';
-import { filterIdentity } from '../../src/match/filter/identity.ts';
+import { filterIdentity } from '../../src/match/filter/json.ts';
 import type { Destination, DestinationWithKeys } from '../../src/model/destination.ts';
 import { ApiError } from '../../src/model/error.ts';
 import type { ScheduledDelivery } from '../../src/model/event.ts';

@@ -11,16 +11,11 @@ import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { JSON_TYPE, renderError, writeError } from '../output/error-response.ts';
 
-export interface ConnectionErrors {
-  /** The server's `clientError` handler. */
-  handle: (error: Error & { code?: string }, socket: Socket) => void;
-  /** For the server's `connect` event: nobody tunnels through here. Node has let go of the socket by then. */
-  refuseTunnel: (request: IncomingMessage, tunnel: Duplex) => void;
-}
-
 type Refusal = { status: number; reason: string; error: ApiError; allow?: string };
 
-export function createConnectionErrors(ids: Ids, connections: Connections): ConnectionErrors {
+export type ConnectionErrors = ReturnType<typeof createConnectionErrors>;
+
+export function createConnectionErrors(ids: Ids, connections: Connections) {
   const refuse = (connection: Connection, refusal: Refusal): void => {
     // Decided already: what Node finds out about the rest, or that time is up, changes nothing.
     if (connection.isShut) return;
@@ -32,12 +27,14 @@ export function createConnectionErrors(ids: Ids, connections: Connections): Conn
   };
 
   return {
-    handle(error, socket) {
+    /** The server's `clientError` handler. */
+    handle: (error: Error & { code?: string }, socket: Socket): void => {
       const connection = connections.of(socket);
       if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
       else refuse(connection, refusalOf(error));
     },
-    refuseTunnel({ socket }, tunnel) {
+    /** For the server's `connect` event: nobody tunnels through here. Node has let go of the socket by then. */
+    refuseTunnel: ({ socket }: IncomingMessage, tunnel: Duplex): void => {
       // Node no longer listens for errors of the socket, nor of what it wraps one in whose request has a body.
       for (const stream of [socket, tunnel]) stream.on('error', () => socket.destroy());
       const connection = connections.of(socket);

@@ -25,6 +25,9 @@ type Exchange = {
   start: (() => void) | null;
 };
 
+/** What all connections of a server share. */
+type Parts = { heldBytes: HeldBytes; clock: Clock };
+
 export class Connection implements Holder {
   readonly socket: Socket;
   held = 0;
@@ -36,18 +39,16 @@ export class Connection implements Holder {
   /** Nothing that still comes is looked at. */
   isShut = false;
   readonly #pace: TakePace;
-  readonly #heldBytes: HeldBytes;
-  readonly #clock: Clock;
+  readonly #parts: Parts;
   readonly #turns: Turns;
   /** In their order, which is that of the answers as well. */
   readonly #exchanges: Exchange[] = [];
   #onAnswered: (() => void) | null = null;
   #endTimer: Timer | null = null;
 
-  constructor(socket: Socket, { heldBytes, clock }: { heldBytes: HeldBytes; clock: Clock }) {
+  constructor(socket: Socket, parts: Parts) {
     this.socket = socket;
-    this.#heldBytes = heldBytes;
-    this.#clock = clock;
+    this.#parts = parts;
     this.#pace = new TakePace(socket);
     this.#turns = new Turns(this);
     socket.once('close', () => {
@@ -90,11 +91,11 @@ export class Connection implements Holder {
 
   /** False: there is no room for so much. */
   hold(bytes: number): boolean {
-    return this.#heldBytes.hold(this, bytes);
+    return this.#parts.heldBytes.hold(this, bytes);
   }
 
   release(bytes: number): void {
-    this.#heldBytes.release(this, bytes);
+    this.#parts.heldBytes.release(this, bytes);
   }
 
   isWaitingForCaller(): boolean {
@@ -161,7 +162,7 @@ export class Connection implements Holder {
   #endWithin(delayMs: number): void {
     this.#endTimer?.cancel();
     if (this.socket.destroyed) return;
-    this.#endTimer = this.#clock.setTimer(() => this.socket.destroy(), delayMs);
+    this.#endTimer = this.#parts.clock.setTimer(() => this.socket.destroy(), delayMs);
   }
 
   #start(exchange: Exchange): void {

@@ -1,5 +1,8 @@
 // Reads request bodies: the same rules for every endpoint, before anything is parsed. What is too long is refused
 // while it is being read, and all requests together may hold only so much memory.
+// Not Fastify's own reading (`parseAs: 'buffer'`): it keeps a Buffer for each chunk, hundreds of bytes for a chunk of
+// one, tells nobody how much it holds until the body is whole, and cannot be made to give up a body that somebody else
+// needs the room of.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MIMEType } from 'node:util';
 import { ApiError } from '../../model/error.ts';

@@ -17,16 +17,6 @@ export type ListScope<P extends IdPrefix> = {
 
 type PageQuery = { cursor?: string; limit?: number };
 
-export interface Cursors {
-  /** What to ask the store for; throws ApiError `invalid_cursor`. */
-  open<P extends IdPrefix>(scope: ListScope<P>, query: PageQuery): PageRequest<IdOf<P>>;
-  /** The answer to a list request, less the presentation of its rows. */
-  close<P extends IdPrefix, Row>(
-    scope: ListScope<P>,
-    page: Page<Row, IdOf<P>>,
-  ): { data: Row[]; has_more: boolean; next_cursor: string | null };
-}
-
 const LIMIT_DEFAULT = 25;
 
 /** What a list answers when its filters fit nothing. */
@@ -36,7 +26,9 @@ const ID_BYTES = 16;
 const TAG_BYTES = 16;
 const CURSOR_LENGTH = Math.ceil(((ID_BYTES + TAG_BYTES) * 4) / 3);
 
-export function createCursors(key: Uint8Array): Cursors {
+export type Cursors = ReturnType<typeof createCursors>;
+
+export function createCursors(key: Uint8Array) {
   const tagOf = (scope: ListScope<IdPrefix>, id: Uint8Array): Buffer => {
     const context = JSON.stringify([scope.endpoint, scope.prefix, scope.environments, scope.filters]);
     return createHmac('sha256', key).update(context).update('\n').update(id).digest().subarray(0, TAG_BYTES);
@@ -53,11 +45,13 @@ export function createCursors(key: Uint8Array): Cursors {
   };
 
   return {
-    open: (scope, { cursor, limit }) => ({
+    /** What to ask the store for; throws ApiError `invalid_cursor`. */
+    open: <P extends IdPrefix>(scope: ListScope<P>, { cursor, limit }: PageQuery): PageRequest<IdOf<P>> => ({
       before: cursor === undefined ? null : read(scope, cursor),
       limit: limit ?? LIMIT_DEFAULT,
     }),
-    close: (scope, { rows, next }) => {
+    /** The answer to a list request, less the presentation of its rows. */
+    close: <P extends IdPrefix, Row>(scope: ListScope<P>, { rows, next }: Page<Row, IdOf<P>>) => {
       const id = next === null ? null : idBytes(next);
       const cursor = id === null ? null : Buffer.concat([id, tagOf(scope, id)]).toString('base64url');
       return { data: rows, has_more: cursor !== null, next_cursor: cursor };

@@ -3,7 +3,8 @@
 // bounded.
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../model/error.ts';
-import { JsonScanner, JsonSyntaxError, QUOTE } from '../../json/scanner.ts';
+import { JsonReader, setMember } from '../../json/reader.ts';
+import { CLOSE_ARRAY, CLOSE_OBJECT, JsonSyntaxError, OPEN_ARRAY, OPEN_OBJECT } from '../../json/scanner.ts';
 
 /** Levels of objects and arrays within one another, the outermost included. */
 const NESTING_MAX = 64;
@@ -68,16 +69,11 @@ export function parseRequestJson(bytes: Buffer, shape: BodyShape): Record<string
   }
 }
 
-class RequestReader {
-  private readonly bytes: Buffer;
-  private readonly scanner: JsonScanner;
+class RequestReader extends JsonReader {
   /** What is wrong with the request (or item) being read although it is JSON; the first fault counts. */
   private fault: ApiError | null = null;
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-    this.scanner = new JsonScanner(bytes);
-  }
+  /** The top-level member being read. */
+  private member = '';
 
   readRequest(shape: BodyShape): Record<string, unknown> {
     const value = this.readTop(shape);
@@ -89,60 +85,51 @@ class RequestReader {
   /** The value of a request, or of an item; anything but an object is a fault. */
   private readTop(shape: BodyShape): unknown {
     const { scanner } = this;
-    if (!scanner.takeObjectStart()) {
+    if (scanner.peek() !== OPEN_OBJECT) {
       scanner.skipValue(0);
       this.fault ??= invalid('a JSON object is expected here', '');
       return null;
     }
     const members: Record<string, unknown> = {};
-    if (scanner.takeObjectEnd()) return members;
-    do {
+    for (let more = scanner.begin(CLOSE_OBJECT); more; more = scanner.next(CLOSE_OBJECT)) {
       const name = this.readName();
       if (Object.hasOwn(members, name)) this.fault ??= invalid(`"${clip(name)}" is there twice`, pointTo(name));
       setMember(members, name, this.readTopMember(name, shape));
-    } while (scanner.takeComma());
-    if (!scanner.takeObjectEnd()) scanner.fail('"," or "}"');
+    }
     return members;
   }
 
   private readTopMember(name: string, shape: BodyShape): unknown {
     const first = this.scanner.peek();
-    if (name === shape.raw && first === 0x7b) return this.readRaw(name, shape);
-    if (name === shape.items?.name && first === 0x5b) return this.readItems(shape.items.shape);
-    return this.readValue(1, name);
+    this.member = name;
+    if (name === shape.raw && first === OPEN_OBJECT) return this.readRaw(shape);
+    if (name === shape.items?.name && first === OPEN_ARRAY) return this.readItems(shape.items.shape);
+    return this.readValue(1);
   }
 
-  private readRaw(name: string, shape: BodyShape): RawObject {
+  private readRaw(shape: BodyShape): RawObject {
     const { scanner } = this;
     const start = scanner.position;
     scanner.deepest = 0;
     scanner.hasLoneSurrogate = false;
     scanner.skipValue(1);
-    this.checkSkipped(name, shape.isRawOpaque === true);
+    if (scanner.deepest > NESTING_MAX) this.fault ??= tooDeep(this.member);
+    if (shape.isRawOpaque !== true) this.noteSurrogate(this.member);
     return new RawObject(this.bytes.subarray(start, scanner.position));
-  }
-
-  private checkSkipped(name: string, isOpaque: boolean): void {
-    if (this.scanner.deepest > NESTING_MAX) this.fault ??= tooDeep(name);
-    if (this.scanner.hasLoneSurrogate && !isOpaque) this.fault ??= loneSurrogate(name);
   }
 
   private readItems(shape: BodyShape): JsonItem[] {
     const { scanner } = this;
     const items: JsonItem[] = [];
-    scanner.takeArrayStart();
-    if (scanner.takeArrayEnd()) return items;
-    do {
-      scanner.peek();
+    for (let more = scanner.begin(CLOSE_ARRAY); more; more = scanner.next(CLOSE_ARRAY))
       items.push(this.readItem(shape));
-    } while (scanner.takeComma());
-    if (!scanner.takeArrayEnd()) scanner.fail('"," or "]"');
     return items;
   }
 
   private readItem(shape: BodyShape): JsonItem {
-    const faultAround = this.fault;
+    this.scanner.peek();
     const start = this.scanner.position;
+    const faultAround = this.fault;
     this.fault = null;
     const value = this.readTop(shape);
     const item = new JsonItem({ value, fault: this.fault, byteLength: this.scanner.position - start });
@@ -150,75 +137,36 @@ class RequestReader {
     return item;
   }
 
-  /** `depth`: the nesting around the value. `name`: the top-level member it is in. */
-  private readValue(depth: number, name: string): unknown {
+  override readValue(depth: number): unknown {
     const { scanner } = this;
     const first = scanner.peek();
-    if (first === QUOTE) return this.readString(name);
-    if (first !== 0x7b && first !== 0x5b) return this.readNumberOrLiteral(first, name);
-    if (depth === NESTING_MAX) {
-      this.fault ??= tooDeep(name);
+    if (depth === NESTING_MAX && (first === OPEN_OBJECT || first === OPEN_ARRAY)) {
+      this.fault ??= tooDeep(this.member);
       scanner.skipValue(depth);
       return null;
     }
-    return first === 0x7b ? this.readObject(depth + 1, name) : this.readArray(depth + 1, name);
-  }
-
-  private readObject(depth: number, name: string): Record<string, unknown> {
-    const { scanner } = this;
-    const members: Record<string, unknown> = {};
-    scanner.takeObjectStart();
-    if (scanner.takeObjectEnd()) return members;
-    do setMember(members, this.readName(), this.readValue(depth, name));
-    while (scanner.takeComma());
-    if (!scanner.takeObjectEnd()) scanner.fail('"," or "}"');
-    return members;
-  }
-
-  private readArray(depth: number, name: string): unknown[] {
-    const { scanner } = this;
-    const elements: unknown[] = [];
-    scanner.takeArrayStart();
-    if (scanner.takeArrayEnd()) return elements;
-    do elements.push(this.readValue(depth, name));
-    while (scanner.takeComma());
-    if (!scanner.takeArrayEnd()) scanner.fail('"," or "]"');
-    return elements;
-  }
-
-  private readName(): string {
-    if (this.scanner.peek() !== QUOTE) this.scanner.fail('a member name in double quotes');
-    const name = this.readString(null);
-    this.scanner.expectColon();
-    return name;
-  }
-
-  private readString(within: string | null): string {
-    const { scanner } = this;
-    const start = scanner.position;
-    scanner.hasLoneSurrogate = false;
-    scanner.skipString();
-    if (scanner.hasLoneSurrogate) this.fault ??= loneSurrogate(within);
-    if (!scanner.hasEscape) return this.bytes.toString('utf8', start + 1, scanner.position - 1);
-    return JSON.parse(this.bytes.toString('utf8', start, scanner.position)) as string;
-  }
-
-  private readNumberOrLiteral(first: number, name: string): unknown {
-    const { scanner } = this;
-    const start = scanner.position;
-    scanner.skipScalar(first);
-    const value: unknown = JSON.parse(this.bytes.toString('latin1', start, scanner.position));
+    const value = super.readValue(depth);
+    if (typeof value === 'string') this.noteSurrogate(this.member);
     if (value === Infinity || value === -Infinity) {
-      this.fault ??= invalid(`a number in "${clip(name)}" is too large`, pointTo(name));
+      this.fault ??= invalid(`a number in "${clip(this.member)}" is too large`, pointTo(this.member));
     }
     return value;
   }
-}
 
-/** As JSON.parse does: `__proto__` is a name like any other. */
-function setMember(members: Record<string, unknown>, name: string, value: unknown): void {
-  if (name !== '__proto__') members[name] = value;
-  else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
+  protected override readName(): string {
+    const name = super.readName();
+    this.noteSurrogate(null);
+    return name;
+  }
+
+  protected override readString(): string {
+    this.scanner.hasLoneSurrogate = false;
+    return super.readString();
+  }
+
+  private noteSurrogate(within: string | null): void {
+    if (this.scanner.hasLoneSurrogate) this.fault ??= loneSurrogate(within);
+  }
 }
 
 /** A JSON pointer (RFC 6901) to a member on the top level. */

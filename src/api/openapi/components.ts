@@ -6,18 +6,13 @@ export type Json = Record<string, unknown>;
 
 type Kind = 'schemas' | 'responses' | 'headers';
 
-export interface Components {
-  /** Puts it under its name, unless the same is there already, and returns the reference to it. */
-  add(kind: Kind, name: string, part: Json): { $ref: string };
-  /** A schema as the document has it. */
-  schema(schema: object): Json;
-  all(): Record<Kind, Json>;
-}
+export type Components = ReturnType<typeof createComponents>;
 
-export function createComponents(): Components {
+export function createComponents() {
   const all: Record<Kind, Json> = { schemas: {}, responses: {}, headers: {} };
 
-  const add: Components['add'] = (kind, name, part) => {
+  /** Puts a part under its name, unless the same is there already, and returns the reference to it. */
+  const add = (kind: Kind, name: string, part: Json): { $ref: string } => {
     const known = (all[kind][name] ??= part);
     // A reader, and a generated client, would get one of them in the place of the other.
     if (!isDeepStrictEqual(known, part)) throw new Error(`two different ${kind} have the name ${name}`);
@@ -57,7 +52,12 @@ export function createComponents(): Components {
     return value;
   };
 
-  return { add, schema: (schema) => describe(schema as Json), all: () => all };
+  return {
+    add,
+    /** A schema as the document has it. */
+    schema: (schema: object): Json => describe(schema as Json),
+    all: () => all,
+  };
 }
 
 /** The schema of the value where it is not null. */

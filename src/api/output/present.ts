@@ -1,7 +1,7 @@
 // How resources look on the wire: member names in snake_case, times in RFC 3339. Which members are shown is said by
 // the response schemas alone; what they leave out (environment, hash) the serialiser leaves out.
 import { isUtf8 } from 'node:buffer';
-import { parseJson } from '../../json/value.ts';
+import { parseJson } from '../../json/reader.ts';
 import type { Attempt } from '../../model/attempt.ts';
 import type { DeliveryWithAttempts } from '../../model/delivery.ts';
 import type { Destination } from '../../model/destination.ts';

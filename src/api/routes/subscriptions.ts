@@ -1,7 +1,7 @@
 // /v1/subscriptions: which events go to which destination.
 import { hash } from 'node:crypto';
 import { Type } from 'typebox';
-import { filterIdentity } from '../../match/filter/identity.ts';
+import { filterIdentity } from '../../match/filter/json.ts';
 import { isFilterFault, parseFilter } from '../../match/filter/parse.ts';
 import { ApiError } from '../../model/error.ts';
 import { findPatternFault } from '../../model/event-type.ts';

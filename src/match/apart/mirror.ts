@@ -6,10 +6,6 @@ import type { Filter } from '../filter/filter.ts';
 import type { MatchEntry, MatchScope } from '../matcher.ts';
 import type { MatchAnswer, Order } from './thread.ts';
 
-// From source the thread's entry is TypeScript too; in the published package all is JavaScript.
-const isBuilt = import.meta.url.endsWith('.js');
-const ENTRY = new URL(isBuilt ? './thread.js' : './thread.ts', import.meta.url);
-
 /** Copying a test into a message takes some 3 µs, passing by a subscription 30 ns. */
 const TESTS_PER_TURN = 300;
 const PASSED_PER_TURN = 20_000;
@@ -24,7 +20,7 @@ export class Mirror {
   /** `onEnd`: the thread is gone, for whatever reason; another mirror has to be made. */
   constructor(clock: Clock, onEnd: (error: Error) => void) {
     this.#clock = clock;
-    this.#worker = new Worker(ENTRY, { name: 'match' });
+    this.#worker = new Worker(new URL('./thread.ts', import.meta.url), { name: 'match' });
     // It never keeps a process alive: whoever waits for an answer has a connection open.
     this.#worker.unref();
     let cause: unknown;

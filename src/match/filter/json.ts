@@ -1,7 +1,9 @@
 // Reads a filter's JSON text and refuses what JSON.parse would quietly lose: duplicate keys, of which one condition
 // would be dropped, and numbers that a double cannot hold. Objects become Maps, so no key means anything special.
 import { fail, pointInto, quote } from './fault.ts';
+import { canonicalText } from '../../json/canonical.ts';
 import { JsonReader } from '../../json/reader.ts';
+import { CLOSE_ARRAY, CLOSE_OBJECT } from '../../json/scanner.ts';
 import { isHeldByDouble } from '../../json/wide-number.ts';
 
 export type Scalar = string | number | boolean | null;
@@ -23,7 +25,16 @@ export function readFilterJson(text: string): Literal {
     fail('', `a filter has at most ${FILTER_BYTES_MAX} bytes of JSON without white space; this one has ${bytes}`);
   }
   // The limit also bounds how deep reading recurs.
-  return readLiteral(new JsonReader(text), '');
+  return new LiteralReader(Buffer.from(text)).readValue(0) as Literal;
+}
+
+/**
+ * A text that two filters have in common exactly if they are the same JSON: key order, white space and escapes apart,
+ * numbers as doubles. By it, posting a subscription again finds the one that exists. `text` must have passed
+ * parseFilter.
+ */
+export function filterIdentity(text: string): string {
+  return canonicalText(readFilterJson(text));
 }
 
 export function isScalar(value: unknown): value is Scalar {
@@ -47,44 +58,41 @@ function isJson(text: string): boolean {
   }
 }
 
-function readLiteral(json: JsonReader, pointer: string): Literal {
-  if (json.skip('{')) return readObject(json, pointer);
-  if (json.skip('[')) return readArray(json, pointer);
-  if (json.isAtString()) return readString(json);
-  const bare = json.readBare();
-  const value = JSON.parse(bare) as Scalar;
-  if (typeof value === 'number' && !isHeldByDouble(bare)) {
-    fail(
-      pointer,
-      `a double cannot hold the number ${quote(bare)} exactly; have it sent as a string, and compare with that`,
+/** Knows where it is, for what it refuses. */
+class LiteralReader extends JsonReader {
+  #pointer = '';
+
+  protected override readNumber(text: string): number {
+    if (isHeldByDouble(text)) return Number(text);
+    return fail(
+      this.#pointer,
+      `a double cannot hold the number ${quote(text)} exactly; have it sent as a string, and compare with that`,
     );
   }
-  return value;
-}
 
-/** A string of its own: a million filters are kept, and a slice of its text would keep all of that. */
-function readString(json: JsonReader): string {
-  return JSON.parse(json.readQuoted()) as string;
-}
-
-function readObject(json: JsonReader, pointer: string): LiteralObject {
-  const members = new Map<string, Literal>();
-  while (!json.skip('}')) {
-    const key = readString(json);
-    const memberPointer = pointInto(pointer, key);
-    if (members.has(key)) fail(memberPointer, `${quote(key)} is given twice; an object has each key once`);
-    json.skip(':');
-    members.set(key, readLiteral(json, memberPointer));
-    json.skip(',');
+  protected override readObject(depth: number): LiteralObject {
+    const { scanner } = this;
+    const around = this.#pointer;
+    const members = new Map<string, Literal>();
+    for (let more = scanner.begin(CLOSE_OBJECT); more; more = scanner.next(CLOSE_OBJECT)) {
+      const key = this.readName();
+      this.#pointer = pointInto(around, key);
+      if (members.has(key)) fail(this.#pointer, `${quote(key)} is given twice; an object has each key once`);
+      members.set(key, this.readValue(depth) as Literal);
+    }
+    this.#pointer = around;
+    return members;
   }
-  return members;
-}
 
-function readArray(json: JsonReader, pointer: string): LiteralArray {
-  const elements: Literal[] = [];
-  while (!json.skip(']')) {
-    elements.push(readLiteral(json, pointInto(pointer, elements.length)));
-    json.skip(',');
+  protected override readArray(depth: number): LiteralArray {
+    const { scanner } = this;
+    const around = this.#pointer;
+    const elements: Literal[] = [];
+    for (let more = scanner.begin(CLOSE_ARRAY); more; more = scanner.next(CLOSE_ARRAY)) {
+      this.#pointer = pointInto(around, elements.length);
+      elements.push(this.readValue(depth) as Literal);
+    }
+    this.#pointer = around;
+    return elements;
   }
-  return elements;
 }

@@ -1,4 +1,4 @@
-// The server below Fastify: its limits, and what happens to that which is no request.
+// Node's server, below Fastify: its limits, and what happens to that which is no request.
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { ConnectionErrors } from './connection-errors.ts';
@@ -12,7 +12,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const TIMEOUT_CHECK_MS = 1_000;
 
-export function createHttpServer(
+export function createNodeServer(
   handler: RequestListener,
   { connectionErrors, connections }: { connectionErrors: ConnectionErrors; connections: Connections },
 ): Server {
@@ -29,7 +29,7 @@ export function createHttpServer(
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      // Node's own answer to a request without a Host has no body; http-rules.ts refuses it.
+      // Node's own answer to a request without a Host has no body; rules.ts refuses it.
       requireHostHeader: false,
     },
     handle,
