@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Api } from '../e2e/api.ts';
 import type { Service } from '../e2e/service.ts';
-import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
 import type { Stage } from './stage.ts';
 
@@ -14,7 +14,7 @@ type Two = [asked: Service, owner: Service];
 describe('a cluster acts as one', () => {
   let server: PostgresServer;
   before(async () => {
-    server = await startPostgres();
+    server = await sharedPostgres();
   });
   after(() => server.stop());
 

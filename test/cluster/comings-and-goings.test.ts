@@ -9,8 +9,8 @@ import type { Destination } from '../e2e/api.ts';
 import type { Received, Receiver } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
-import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
 import { AFTERMATH_MS, OnWire, assertDuplicates, assertRate, removalsIn } from './limits.ts';
 import type { Span } from './limits.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
@@ -36,7 +36,7 @@ const FAULTS = { stop: 5, kill: 2, nap: 3, sleep: 1 } as const;
 
 let server: PostgresServer;
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
 });
 after(() => server.stop());
 

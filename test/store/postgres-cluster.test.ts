@@ -11,8 +11,9 @@ import type { ClusterStore, NewNode } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
-import { databaseOf, startPostgres } from './postgres/server.ts';
+import { databaseOf } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 import { LIVE, Scene } from './scene.ts';
 
 /** What we wait for by our own clock passes ten times as fast. */
@@ -30,7 +31,7 @@ describe('the cluster on PostgreSQL', () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {
-    server = await startPostgres(['fsync=off']);
+    server = await sharedPostgres();
     databases = new Databases(server);
   });
   after(() => server.stop());
@@ -170,7 +171,8 @@ describe('the cluster on PostgreSQL', () => {
     assert.deepEqual(heard, ['x'.repeat(7_999)]);
     const again = [nextGap(), nextGap()];
     await server.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'postrider-announcements'`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE application_name = 'postrider-announcements' AND datname = '${databaseOf(url)}'`,
     );
     await Promise.all(again);
     const second = new Promise<void>((resolve) => (arrived = resolve));

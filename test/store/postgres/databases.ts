@@ -61,11 +61,10 @@ export class Databases {
 
   async #makeTemplate(layout: Layout): Promise<string> {
     const name = `template_${layout}`;
-    await this.server.create(name);
-    const url = this.server.urlOf(name);
-    await (await openPostgresStore(storeOptions(url, { portable: layout === 'portable' }))).close();
-    if (layout === 'partitioned') await makePartitions(url);
-    await this.server.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
+    await this.server.createTemplate(name, async (url) => {
+      await (await openPostgresStore(storeOptions(url, { portable: layout === 'portable' }))).close();
+      if (layout === 'partitioned') await makePartitions(url);
+    });
     return name;
   }
 }
