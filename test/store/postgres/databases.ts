@@ -30,8 +30,15 @@ export class Databases {
 
   /** The URL of a new one, dropped after the test. */
   async make(t: TestContext, layout: Layout = 'partitioned'): Promise<string> {
-    // Citus cannot copy one; whoever opens an empty one makes its schema.
-    return this.#make(t, CITUS_URL === undefined ? await this.#template(layout) : undefined);
+    return this.#make(t, await this.template(layout));
+  }
+
+  /** What to copy; undefined: Citus copies none, and whoever opens an empty database makes its schema. */
+  async template(layout: Layout = 'partitioned'): Promise<string | undefined> {
+    if (CITUS_URL !== undefined) return undefined;
+    const known = this.#templates.get(layout) ?? this.#makeTemplate(layout);
+    this.#templates.set(layout, known);
+    return known;
   }
 
   /** Without a schema. */
@@ -51,12 +58,6 @@ export class Databases {
     await this.server.create(name, template);
     atEnd(t, () => this.server.drop(name));
     return this.server.urlOf(name);
-  }
-
-  #template(layout: Layout): Promise<string> {
-    const known = this.#templates.get(layout) ?? this.#makeTemplate(layout);
-    this.#templates.set(layout, known);
-    return known;
   }
 
   async #makeTemplate(layout: Layout): Promise<string> {
