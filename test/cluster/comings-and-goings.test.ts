@@ -53,7 +53,7 @@ test('nodes that come and go lose nothing', async (t) => {
   const onWire = new OnWire();
   const receiver = await stage.receiver(respondWith(random.fork(), onWire));
   const paced = await makeDestinations(stage, receiver);
-  const publisher = new Publisher(stage, TYPES, { connections: 6, pauseMs: 50 });
+  const publisher = new Publisher(stage, TYPES, { connections: 6, pauseMs: 100 });
 
   const chaos = new Chaos(stage, random);
   const endsAt = performance.now() + DURATION_MS;

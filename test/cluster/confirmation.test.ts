@@ -57,7 +57,7 @@ async function makeSubjects(stage: Stage): Promise<Subjects> {
     const type = `to-be.${name}`;
     const receiver = await stage.receiver((request) => void setTimeout(() => request.answer(200), 20));
     const destination = await stage.destinationOf(owner, receiver, type);
-    const publisher = new Publisher(stage, [type], { nodes: [asked], connections: 2, pauseMs: 20 });
+    const publisher = new Publisher(stage, [type], { nodes: [asked], connections: 2, pauseMs: 100 });
     await publisher.promisedCount(10);
     await eventually(
       () => stage.attemptsAt(destination),

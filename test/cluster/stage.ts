@@ -220,7 +220,8 @@ export async function eventually<Value>(
 }
 
 /**
- * Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end.
+ * Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end. At
+ * full speed what is published while a lease runs out would be most of a test's work.
  * `pauseMs`: of each connection between two events. `bodyOf`: what an event says beside its number.
  */
 export class Publisher {
@@ -240,7 +241,7 @@ export class Publisher {
   constructor(
     stage: Stage,
     types: readonly string[],
-    { nodes = stage.nodes, connections = 8, pauseMs = 0, bodyOf = (_n: number): object => ({}) } = {},
+    { nodes = stage.nodes, connections = 8, pauseMs = 40, bodyOf = (_n: number): object => ({}) } = {},
   ) {
     this.#apis = nodes.map((node) => stage.api(node));
     this.#types = types;
