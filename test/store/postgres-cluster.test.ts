@@ -4,11 +4,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { SHARD_COUNT, idShard } from '../../src/model/id.ts';
 import type { NodeId } from '../../src/model/id.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { ClusterStore, NewNode } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
+import { hastyClock } from '../support/hasty-clock.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import { databaseOf } from './postgres/server.ts';
@@ -16,14 +15,7 @@ import type { PostgresServer } from './postgres/server.ts';
 import { sharedPostgres } from './postgres/shared.ts';
 import { LIVE, Scene } from './scene.ts';
 
-/** What we wait for by our own clock passes ten times as fast. */
-const HASTE = 10;
-const hastyClock: Clock = {
-  now: () => systemClock.now(),
-  monotonic: () => systemClock.monotonic() * HASTE,
-  setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs / HASTE),
-  afterTurn: (callback) => systemClock.afterTurn(callback),
-};
+const hasty = hastyClock(10);
 
 const ALL = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
@@ -187,7 +179,7 @@ describe('the cluster on PostgreSQL', () => {
     atEnd(t, () => proxy.close());
     const errors: Error[] = [];
     const other = await openPostgresStore(
-      storeOptions(proxy.url, { clock: hastyClock, onConnectionError: (error) => errors.push(error) }),
+      storeOptions(proxy.url, { clock: hasty, onConnectionError: (error) => errors.push(error) }),
     );
     atEnd(t, () => other.close());
     let [onGap, onHeard] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];

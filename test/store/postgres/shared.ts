@@ -1,5 +1,5 @@
-// One PostgreSQL for all files of a run, for tests that neither stop it nor ask what survives that. The runner's process
-// loads this file as its global setup (scripts/test), and starts the server when the first test file asks.
+// One PostgreSQL for all files of a run, for tests that neither stop it nor ask what survives that. The runner's
+// process loads this file as its global setup (scripts/test), and starts the server when the first test file asks.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
