@@ -5,8 +5,7 @@ import { runCommandLine } from '../../src/cli/command-line.ts';
 export type LineRun = { code: number; stdout: string; stderr: string };
 
 const runs: LineRun[] = [];
-const writeOut = process.stdout.write;
-const writeErr = process.stderr.write;
+const writeOut = process.stdout.write.bind(process.stdout);
 
 for (const line of process.argv.slice(2)) {
   const run: LineRun = { code: 0, stdout: '', stderr: '' };
@@ -15,15 +14,13 @@ for (const line of process.argv.slice(2)) {
   run.code = await runCommandLine(line.split(' ').filter((word) => word !== ''));
   runs.push(run);
 }
-process.stdout.write = writeOut;
-process.stderr.write = writeErr;
-process.stdout.write(JSON.stringify(runs));
+writeOut(JSON.stringify(runs));
 
 function collect(take: (text: string) => void): typeof process.stdout.write {
   return (text: string | Uint8Array, ...rest: unknown[]) => {
     take(String(text));
     const done = rest.at(-1);
-    if (typeof done === 'function') process.nextTick(done as () => void);
+    if (typeof done === 'function') process.nextTick(done);
     return true;
   };
 }
