@@ -15,7 +15,7 @@ import { Shell } from './shell.ts';
 /** What the documents say, and what stands for it here. */
 export type Stand = readonly [said: string, here: string];
 
-const CLONED = ['bin', 'scripts', 'src', 'demo', 'deploy', 'package.json', 'package-lock.json', '.npmrc'];
+const CLONED = ['bin', 'demo', 'scripts', 'src', 'deploy', 'package.json', 'package-lock.json', '.npmrc'];
 /** Ends in `…` in the documents: an id, a key or a secret that an earlier answer has shown. */
 const PLACEHOLDER = /\b(pr_test_|pr_live_|whsec_|(?:dst|sub|evt|dlv|sgk|key)_)…/g;
 const SHOWN = /\b(pr_test_|pr_live_|whsec_|(?:dst|sub|evt|dlv|sgk|key)_)[0-9A-Za-z+/=]{20,}/g;
