@@ -14,7 +14,6 @@ import { VirtualClock } from '../sim/virtual-clock.ts';
 import { MemoryCluster, STORE_OFFSET_MS } from './memory-cluster.ts';
 
 const LEASE_MS = 10_000;
-const FIRST_SEED = Number(process.env['SIMULATION_SEED'] ?? 1);
 /** Each is three minutes of trouble, some seconds of CPU; SIMULATION_SEEDS asks for more of them. */
 const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 5);
 const TROUBLE_MS = 180_000;
@@ -199,7 +198,7 @@ class World {
 describe('nodes in trouble', () => {
   test('never two send to one shard, and in the end all is shared', async (t) => {
     let looks = 0;
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+    for (let seed = 1; seed <= SEEDS; seed++) {
       const world = new World(seed);
       const { clock, store } = world;
       const failures: unknown[] = [];
