@@ -13,7 +13,6 @@ import { createTransactions } from '../../src/store/postgres/wire/transaction.ts
 import type { Tx } from '../../src/store/postgres/wire/transaction.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
-import { hastyClock } from '../support/hasty-clock.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Proxy } from './postgres/proxy.ts';
@@ -30,8 +29,14 @@ before(async () => {
 });
 after(() => server.stop());
 
+/** Waits pass twenty times as fast: what takes seconds of patience takes a moment. */
 const HASTE = 20;
-const hasty = hastyClock(HASTE);
+const hastyClock: Clock = {
+  now: () => systemClock.now(),
+  monotonic: () => systemClock.monotonic() * HASTE,
+  setTimer: (callback, delayMs) => systemClock.setTimer(callback, delayMs / HASTE),
+  afterTurn: (callback) => systemClock.afterTurn(callback),
+};
 
 /** What is given up after seconds is not: a restart takes long on a machine with much else to do. */
 const patientClock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() / HASTE };
@@ -78,7 +83,7 @@ describe('a server that crashes at COMMIT and gives the transaction’s id to an
 
 describe('a connection that is lost at COMMIT, and nobody to ask for long', () => {
   it('the result that is handed in again is recorded once', async (t) => {
-    const { scene, proxy } = await makeProxied(t, hasty);
+    const { scene, proxy } = await makeProxied(t, hastyClock);
     const { id } = await scene.acceptOne(await scene.createDestination());
     const cutting = proxy.cutNextCommit('after').then(() => proxy.goAway());
     const one = result(id, 0, retryAt(START));
@@ -192,7 +197,7 @@ describe('what cannot be stored', () => {
       if (name === 'transaction_xid' && commits === 2) proxy.goAway();
       return Promise.resolve();
     };
-    const store = await openPostgresStore(storeOptions(proxy.url, { clock: hasty, beforeStatement }));
+    const store = await openPostgresStore(storeOptions(proxy.url, { clock: hastyClock, beforeStatement }));
     atEnd(t, () => store.close());
     const scene = new Scene(store);
     const destination = await scene.createDestination();
@@ -243,7 +248,7 @@ describe('a server that takes no writes', () => {
 
   it('fails methods in bounded time, reading ones too, until there is one that does', async (t) => {
     const url = await databases.make(t);
-    const store = await openPostgresStore(storeOptions(url, { clock: hasty }));
+    const store = await openPostgresStore(storeOptions(url, { clock: hastyClock }));
     atEnd(t, () => store.close());
     const scene = new Scene(store);
     const destination = await scene.createDestination();
@@ -280,7 +285,7 @@ describe('a server that goes away', () => {
   });
 
   it('answers in bounded time while it is down, and goes on when it is back with all that was answered', async (t) => {
-    const scene = new Scene(await databases.open(t, { clock: hasty }));
+    const scene = new Scene(await databases.open(t, { clock: hastyClock }));
     const destination = await scene.createDestination();
     const { id } = await scene.acceptOne(destination);
     const event = await scene.event([destination]);
