@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { startApp } from '../app/app.ts';
 import type { App } from '../app/app.ts';
 import { SETTINGS, UsageError, VERSION } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
@@ -107,6 +106,8 @@ async function serveToTheEnd(settings: Settings, { onStopOrder, tellStarted }: S
   let app: App;
   try {
     const keys = await makeFirstKeys(store);
+    // Only here, as loading it takes six times what every other command of the program does.
+    const { startApp } = await import('../app/app.ts');
     app = await startApp({
       settings,
       log,

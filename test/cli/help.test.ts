@@ -3,42 +3,54 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SETTINGS, VERSION, flagOf } from '../../src/config.ts';
 import { environmentOf, runCommand } from '../e2e/service.ts';
+import { runLines } from './lines.ts';
 
 const COMMANDS = ['serve', 'keys', 'demo', 'receive', 'migrate', 'backup', 'copy', 'version'];
 const INSIDE = ['keys create', 'keys list', 'keys revoke'];
 
-function run(line: string, settings: Record<string, string> = {}) {
-  return runCommand(
-    line.split(' ').filter((word) => word !== ''),
-    environmentOf(settings),
+/** What each line prints. */
+async function printed(lines: readonly string[]): Promise<Map<string, string>> {
+  const runs = await runLines(lines, environmentOf({}));
+  return new Map(
+    lines.map((line, nth) => {
+      const { code, stdout, stderr } = runs[nth]!;
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, line);
+      return [line, stdout];
+    }),
   );
 }
 
-async function printed(line: string): Promise<string> {
-  const { code, stdout, stderr } = await run(line);
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, line);
-  return stdout;
-}
+test('the program ends with what its command line came to', async () => {
+  for (const line of ['keys --help', 'keys lst', 'version --json']) {
+    const [{ code, stdout, stderr }, [inside]] = await Promise.all([
+      runCommand(line.split(' '), environmentOf({})),
+      runLines([line], environmentOf({})),
+    ]);
+    assert.deepEqual({ code, stdout, stderr }, inside, line);
+  }
+});
 
 describe('help', () => {
   test('is there for every command in each form that people try, at most 80 columns wide', async () => {
-    const texts = new Map<string, string>();
-    for (const command of ['', ...COMMANDS, ...INSIDE]) {
-      const text = await printed(`${command} --help`);
+    const forms = ['', 'keys', 'keys revoke'].flatMap((command) => [`${command} -h`, `help ${command}`]);
+    const all = ['', ...COMMANDS, ...INSIDE];
+    const texts = await printed([...all.map((command) => `${command} --help`), ...forms]);
+    const helpOf = (command: string): string => texts.get(`${command} --help`)!;
+    for (const command of all) {
+      const text = helpOf(command);
       for (const line of text.split('\n')) assert.ok(line.length <= 80, `${command}: ${line}`);
       assert.ok(text.includes(`Usage: postrider ${command === '' ? 'COMMAND' : command}`), text);
-      texts.set(command, text);
     }
-    for (const command of COMMANDS) assert.match(texts.get('')!, new RegExp(`^  ${command} `, 'm'));
-    for (const command of INSIDE) assert.match(texts.get('keys')!, new RegExp(`^  ${command} `, 'm'));
+    for (const command of COMMANDS) assert.match(helpOf(''), new RegExp(`^  ${command} `, 'm'));
+    for (const command of INSIDE) assert.match(helpOf('keys'), new RegExp(`^  ${command} `, 'm'));
     for (const command of ['', 'keys', 'keys revoke']) {
-      assert.equal(await printed(`${command} -h`), texts.get(command));
-      assert.equal(await printed(`help ${command}`), texts.get(command));
+      assert.equal(texts.get(`${command} -h`), helpOf(command));
+      assert.equal(texts.get(`help ${command}`), helpOf(command));
     }
   });
 
   test('of serve says of every setting what it takes and what it is by default', async () => {
-    const text = (await printed('serve --help')).replaceAll(/\n +/g, ' ');
+    const text = (await printed(['serve --help'])).get('serve --help')!.replaceAll(/\n +/g, ' ');
     for (const [name, { default: fallback, unit }] of Object.entries(SETTINGS)) {
       assert.match(text, new RegExp(` ${flagOf(name)} [A-Z]+ `), name);
       if (fallback !== '') assert.ok(text.includes(`default ${fallback}]`), name);
@@ -48,19 +60,20 @@ describe('help', () => {
   });
 
   test('offers a flag only where it means something', async () => {
-    for (const command of ['backup', 'copy', 'receive']) {
-      assert.doesNotMatch(await printed(`${command} -h`), /--database-url/, command);
-    }
-    const list = await printed('keys list -h');
+    const texts = await printed(['backup -h', 'copy -h', 'receive -h', 'keys list -h']);
+    const list = texts.get('keys list -h')!;
+    texts.delete('keys list -h');
+    for (const [line, text] of texts) assert.doesNotMatch(text, /--database-url/, line);
     assert.match(list, /--data-dir/);
     assert.doesNotMatch(list, /--mode|--init/);
   });
 });
 
 test('the version, as a command and as a flag', async () => {
-  assert.equal(await printed('version'), `${VERSION}\n`);
-  assert.equal(await printed('--version'), `${VERSION}\n`);
-  assert.deepEqual(JSON.parse(await printed('version --json')), { version: VERSION, node: process.versions.node });
+  const texts = await printed(['version', '--version', 'version --json']);
+  assert.equal(texts.get('version'), `${VERSION}\n`);
+  assert.equal(texts.get('--version'), `${VERSION}\n`);
+  assert.deepEqual(JSON.parse(texts.get('version --json')!), { version: VERSION, node: process.versions.node });
 });
 
 test('a mistake is named, with what would be right: exit code 2, nothing on standard output', async () => {
@@ -78,19 +91,19 @@ test('a mistake is named, with what would be right: exit code 2, nothing on stan
     ['backup --database-url postgres://x/y f.db', /unknown flag --database-url/],
     ['receive --port x', /--port: "x" is not a whole number from 0 to 65535/],
   ];
-  for (const [line, message] of mistakes) {
-    const { code, stdout, stderr } = await run(line);
+  const runs = await runLines(
+    mistakes.map(([line]) => line),
+    environmentOf({}),
+  );
+  for (const [nth, [line, message]] of mistakes.entries()) {
+    const { code, stdout, stderr } = runs[nth]!;
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, line);
     assert.match(stderr, message);
     assert.match(stderr, /^postrider: .*\nSee: postrider .*--help\n$/, 'one line, and where to look');
   }
-  const elsewhere = { DATABASE_URL: 'postgres://x/y' };
-  for (const [line, message] of [
-    ['backup f.db', /pg_dump/],
-    ['keys list --data-dir /nowhere', /--data-dir names one store and DATABASE_URL another/],
-  ] as const) {
-    const { code, stderr } = await run(line, elsewhere);
-    assert.equal(code, 2);
-    assert.match(stderr, message);
-  }
+  const elsewhere = environmentOf({ DATABASE_URL: 'postgres://x/y' });
+  const [backup, list] = await runLines(['backup f.db', 'keys list --data-dir /nowhere'], elsewhere);
+  assert.deepEqual([backup!.code, list!.code], [2, 2]);
+  assert.match(backup!.stderr, /pg_dump/);
+  assert.match(list!.stderr, /--data-dir names one store and DATABASE_URL another/);
 });

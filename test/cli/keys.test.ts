@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Api } from '../e2e/api.ts';
 import { environmentOf, runCommand, Service } from '../e2e/service.ts';
+import { runLines } from './lines.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/postrider', import.meta.url));
 const HOUR_MS = 3_600_000;
@@ -31,16 +32,18 @@ describe('where there is no store', () => {
   test('every command says so and what to name, and makes nothing', async () => {
     const commands = ['keys create --mode test', 'keys list', 'keys revoke key_x', 'migrate', 'backup copy.db'];
     for (const dataDir of [missing, empty]) {
-      for (const line of commands) {
-        const { code, stdout, stderr } = await runCommand(line.split(' '), environmentOf({ DATA_DIR: dataDir }));
+      const runs = await runLines(commands, environmentOf({ DATA_DIR: dataDir }));
+      for (const [nth, line] of commands.entries()) {
+        const { code, stdout, stderr } = runs[nth]!;
         assert.deepEqual({ code, stdout }, { code: 1, stdout: '' }, line);
         assert.ok(stderr.startsWith(`postrider: there is no store in ${dataDir}. `), stderr);
         assert.match(stderr, /--data-dir/);
         assert.equal(stderr.includes('--init'), line.startsWith('keys create'), 'the way to make one');
       }
     }
-    for (const line of commands) {
-      const { code, stderr } = await runCommand(line.split(' '), environmentOf({ DATA_DIR: lost }));
+    const runs = await runLines(commands, environmentOf({ DATA_DIR: lost }));
+    for (const [nth, line] of commands.entries()) {
+      const { code, stderr } = runs[nth]!;
       assert.equal(code, 1, line);
       assert.match(stderr, /^postrider: .*postrider\.db is empty: the database that was there is lost/);
     }
@@ -92,11 +95,13 @@ describe('on a store', () => {
       async () => (await short.send('GET', '/v1/events')).status,
       (status) => status === 401,
     );
-    for (const wrong of ['2020-01-01', '0', '2027-02-30', '999999999999999999d']) {
-      const { code, stderr } = await runCommand(
-        ['keys', 'create', '--mode', 'test', '--expires', wrong],
-        service.environment(),
-      );
+    const wrongs = ['2020-01-01', '0', '2027-02-30', '999999999999999999d'];
+    const runs = await runLines(
+      wrongs.map((wrong) => `keys create --mode test --expires ${wrong}`),
+      service.environment(),
+    );
+    for (const [nth, wrong] of wrongs.entries()) {
+      const { code, stderr } = runs[nth]!;
       assert.equal(code, 2, wrong);
       assert.ok(stderr.includes(`--expires: "${wrong}"`), stderr);
     }
@@ -125,7 +130,11 @@ describe('on a store', () => {
 
   test('an empty list is no error', async () => {
     const keys = JSON.parse(await command('list', '--json')) as Key[];
-    for (const { id } of keys) await command('revoke', id);
+    const revoked = await runLines(
+      keys.map(({ id }) => `keys revoke ${id}`),
+      service.environment(),
+    );
+    for (const { code, stderr } of revoked) assert.equal(code, 0, stderr);
     const { code, stdout, stderr } = await runCommand(['keys', 'list'], service.environment());
     assert.deepEqual({ code, stdout }, { code: 0, stdout: '' });
     assert.match(stderr, /keys create --mode/);

@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 import type { Event } from '../e2e/api.ts';
 import type { Received, Receiver } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
-import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
 import { assertRate } from './limits.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
 import type { Stage } from './stage.ts';
@@ -18,7 +18,7 @@ const NEAR_MS = 5_000;
 
 let server: PostgresServer;
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
 });
 after(() => server.stop());
 

@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 import type { Destination } from '../e2e/api.ts';
 import type { Receiver } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
-import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
 import type { Stage } from './stage.ts';
 
@@ -14,7 +14,7 @@ type Subject = { destination: Destination; receiver: Receiver; publisher: Publis
 
 let server: PostgresServer;
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
 });
 after(() => server.stop());
 
@@ -57,7 +57,7 @@ async function makeSubjects(stage: Stage): Promise<Subjects> {
     const type = `to-be.${name}`;
     const receiver = await stage.receiver((request) => void setTimeout(() => request.answer(200), 20));
     const destination = await stage.destinationOf(owner, receiver, type);
-    const publisher = new Publisher(stage, [type], { nodes: [asked], connections: 2, pauseMs: 20 });
+    const publisher = new Publisher(stage, [type], { nodes: [asked], connections: 2, pauseMs: 100 });
     await publisher.promisedCount(10);
     await eventually(
       () => stage.attemptsAt(destination),

@@ -8,7 +8,7 @@ import { delay, systemClock } from '../../src/runtime/clock.ts';
 import type { Received, Receiver } from '../e2e/receiver.ts';
 import { mountDisk } from '../e2e/small-disk.ts';
 import { startPostgres } from '../store/postgres/server.ts';
-import type { PostgresServer } from '../store/postgres/server.ts';
+import type { OwnPostgres } from '../store/postgres/server.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
 import type { Stage } from './stage.ts';
 
@@ -29,7 +29,7 @@ const RESPONSE_BYTES = 12_000;
 const slowly = (request: Received): void => void setTimeout(() => request.answer(200), 5);
 
 describe('a database that has become read-only', () => {
-  let server: PostgresServer;
+  let server: OwnPostgres;
   before(async () => {
     server = await startPostgres(['fsync=off']);
   });
@@ -69,7 +69,7 @@ describe('a database that has become read-only', () => {
 const ROUNDS_MAX = 8;
 
 /** Where there is not more room for the data: a disk that is full, or files that may not grow. */
-type Quota = { server: PostgresServer; use: () => Promise<void>; makeRoom: () => Promise<void> };
+type Quota = { server: OwnPostgres; use: () => Promise<void>; makeRoom: () => Promise<void> };
 
 describe('a database whose disk is full', () => {
   test('as far as its files may grow', async (t) => {
@@ -164,7 +164,7 @@ function longText(bytes: number): string {
 
 type Load = { stage: Stage; publisher: Publisher; receiver: Receiver };
 
-async function underLoad(t: TestContext, server: PostgresServer): Promise<Load> {
+async function underLoad(t: TestContext, server: OwnPostgres): Promise<Load> {
   const stage = await startStage(t, server, 2, LEASE);
   const receiver = await stage.receiver(slowly);
   for (const type of TYPES) await stage.api(stage.nodes[0]!).subscribed(`${receiver.url}${type}`, type);
@@ -174,7 +174,7 @@ async function underLoad(t: TestContext, server: PostgresServer): Promise<Load> 
 }
 
 /** For everybody, also on connections that are there. */
-async function setReadOnly(server: PostgresServer, isReadOnly: boolean): Promise<void> {
+async function setReadOnly(server: OwnPostgres, isReadOnly: boolean): Promise<void> {
   await server.query(`ALTER SYSTEM SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`);
   await server.query('SELECT pg_reload_conf()');
 }

@@ -7,7 +7,7 @@ import { startService } from '../e2e/service.ts';
 import { needsOwnServer } from '../store/postgres/citus.ts';
 import { startProxy } from '../store/postgres/proxy.ts';
 import { startPostgres } from '../store/postgres/server.ts';
-import type { PostgresServer } from '../store/postgres/server.ts';
+import type { OwnPostgres } from '../store/postgres/server.ts';
 import { Publisher, duplicatesAt, eventually, startStage, tally } from './stage.ts';
 
 const LEASE_MS = 2_500;
@@ -18,7 +18,7 @@ const TYPES = Array.from({ length: 24 }, (_, i) => `order.kind-${i}`);
 const slowly = (request: Received): void => void setTimeout(() => request.answer(200), 5);
 
 describe('a cluster', () => {
-  let server: PostgresServer;
+  let server: OwnPostgres;
   before(async () => {
     server = await startPostgres();
   });

@@ -7,8 +7,8 @@ import type { Destination } from '../e2e/api.ts';
 import type { Received, Receiver } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
-import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
 import { Publisher, eventually, startStage, tally } from './stage.ts';
 import type { Stage } from './stage.ts';
 
@@ -25,7 +25,7 @@ const SETTLE_MS = 60_000;
 
 let server: PostgresServer;
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
 });
 after(() => server.stop());
 

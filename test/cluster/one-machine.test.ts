@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Destination } from '../e2e/api.ts';
 import type { Service } from '../e2e/service.ts';
-import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
 import { AFTERMATH_MS, OnWire, assertDuplicates, assertRate, removalsIn } from './limits.ts';
 import { Publisher, Stage, eventually, tally } from './stage.ts';
 
@@ -23,7 +23,7 @@ const TYPES = [...FREE, ...ONE_AT_A_TIME, ...PACED];
 
 let server: PostgresServer;
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
 });
 after(() => server.stop());
 

@@ -10,6 +10,8 @@ import { startReceiver } from '../e2e/receiver.ts';
 import type { Receiver, Respond } from '../e2e/receiver.ts';
 import { Service, runCommand } from '../e2e/service.ts';
 import type { Scope, Settings } from '../e2e/service.ts';
+import { MASTER_KEY } from '../store/data-dirs.ts';
+import { Databases } from '../store/postgres/databases.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 
 export type ClusterNode = {
@@ -26,7 +28,6 @@ export type ClusterReport = { data: ClusterNode[]; shards_free: number; backlog:
 
 export type AttemptAt = { deliveryId: string; attempt: number; at: number };
 
-const MASTER_KEY = '11'.repeat(32);
 /** For what comes sooner or later: on a machine with much else to do, later. */
 const WAIT_MS_MAX = 90_000;
 const LOOK_EVERY_MS = 25;
@@ -55,7 +56,7 @@ export class Stage {
   async addNode(settings: Settings = {}, variables: Record<string, string> = {}): Promise<Service> {
     const all: Settings = {
       DATABASE_URL: this.server.urlOf(this.database),
-      MASTER_KEY,
+      MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
       NODE_NAME: `node-${++this.#named}`,
       REACHABILITY_CHECK: 'off',
       ...this.#settings,
@@ -194,7 +195,7 @@ export async function startStage(
   settings: Settings = {},
 ): Promise<Stage> {
   const stage = new Stage(scope, server, settings);
-  await server.create(stage.database);
+  await server.create(stage.database, await new Databases(server).template());
   await stage.addNode();
   await Promise.all(Array.from({ length: count - 1 }, () => stage.addNode()));
   await stage.share();
@@ -219,7 +220,8 @@ export async function eventually<Value>(
 }
 
 /**
- * Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end.
+ * Publishes numbered events through the nodes in turn until told to stop; each is answered 202 or 200 in the end. At
+ * full speed what is published while a lease runs out would be most of a test's work.
  * `pauseMs`: of each connection between two events. `bodyOf`: what an event says beside its number.
  */
 export class Publisher {
@@ -239,7 +241,7 @@ export class Publisher {
   constructor(
     stage: Stage,
     types: readonly string[],
-    { nodes = stage.nodes, connections = 8, pauseMs = 0, bodyOf = (_n: number): object => ({}) } = {},
+    { nodes = stage.nodes, connections = 8, pauseMs = 40, bodyOf = (_n: number): object => ({}) } = {},
   ) {
     this.#apis = nodes.map((node) => stage.api(node));
     this.#types = types;

@@ -57,6 +57,8 @@ export class Reader {
     // Of what runs these tests nothing may reach what is tested.
     const outer = Object.entries(environmentOf({ PORT: String(port) }));
     this.#environment = Object.fromEntries(outer.filter(([name]) => !/^(npm_|NODE_|INIT_CWD$)/i.test(name)));
+    // The clones have their node_modules in common, and with it the compiled code, wherever each of them is.
+    this.#environment['NODE_COMPILE_CACHE_PORTABLE'] = '1';
     this.shell = this.#openTerminal();
   }
 

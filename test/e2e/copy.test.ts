@@ -9,8 +9,8 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { Databases } from '../store/postgres/databases.ts';
-import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
 import { Api } from './api.ts';
 import type { Destination, Event } from './api.ts';
 import { startReceiver } from './receiver.ts';
@@ -28,7 +28,7 @@ describe('postrider copy', () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {
-    server = await startPostgres(['fsync=off']);
+    server = await sharedPostgres();
     databases = new Databases(server);
   });
   after(() => server.stop());

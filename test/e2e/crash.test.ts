@@ -9,7 +9,7 @@ import { hold, ok, startReceiver } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
 import { startService } from './service.ts';
 
-const EVENTS = 2_000;
+const EVENTS = 600;
 const CONNECTIONS = 16;
 
 describe('after kill -9', () => {

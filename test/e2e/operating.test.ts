@@ -16,6 +16,7 @@ import { Webhook } from 'standardwebhooks';
 import { Api } from './api.ts';
 import type { Destination } from './api.ts';
 import { hold, ok, startReceiver } from './receiver.ts';
+import { runLines } from '../cli/lines.ts';
 import { environmentOf, runCommand, Service, startService } from './service.ts';
 import type { Scope } from './service.ts';
 
@@ -215,27 +216,34 @@ describe('a start that cannot work ends with 1 and says why', () => {
 
 test('a mistake on the command line or in the settings ends with 2 and a suggestion', async (t) => {
   const dataDir = join(await temporaryDirectory(t), 'data');
-  const mistakes: [argv: string[], settings: Record<string, string>, message: RegExp][] = [
-    [['srve'], {}, /did you mean postrider serve\?/i],
-    [['serve', '--prot', '1'], {}, /--port/],
-    [['serve'], { PROT: '1' }, /did you mean POSTRIDER_PORT\?/],
-    [['serve', '--port', '99999'], {}, /--port: "99999" is not a whole number from 0 to 65535/],
-    [['serve'], { BODY_RETENTION: '1month' }, /POSTRIDER_BODY_RETENTION.*30d/],
-    [['serve'], { BODY_RETENTION: '9d', ROW_RETENTION: '8d' }, /BODY_RETENTION must not be longer/],
-    [['serve'], { TEST_SUBNETS: '10.0.0.1/8' }, /10\.0\.0\.0\/8/],
-    [['serve', 'now'], {}, /now/],
-    [['keys'], {}, /keys create/],
-    [['keys', 'create'], {}, /--mode test or --mode live/],
-    [['keys', 'create', '--mode', 'test', '--scopes', 'reed'], {}, /read/],
-    [['keys', 'revoke'], {}, /keys revoke key_/],
-    [['backup'], {}, /backup FILE/],
+  const mistakes: [settings: Record<string, string>, ...[line: string, message: RegExp][]][] = [
+    [
+      {},
+      ['srve', /did you mean postrider serve\?/i],
+      ['serve --prot 1', /--port/],
+      ['serve --port 99999', /--port: "99999" is not a whole number from 0 to 65535/],
+      ['serve now', /now/],
+      ['keys', /keys create/],
+      ['keys create', /--mode test or --mode live/],
+      ['keys create --mode test --scopes reed', /read/],
+      ['keys revoke', /keys revoke key_/],
+      ['backup', /backup FILE/],
+    ],
+    [{ PROT: '1' }, ['serve', /did you mean POSTRIDER_PORT\?/]],
+    [{ BODY_RETENTION: '1month' }, ['serve', /POSTRIDER_BODY_RETENTION.*30d/]],
+    [{ BODY_RETENTION: '9d', ROW_RETENTION: '8d' }, ['serve', /BODY_RETENTION must not be longer/]],
+    [{ TEST_SUBNETS: '10.0.0.1/8' }, ['serve', /10\.0\.0\.0\/8/]],
   ];
-  for (const [argv, settings, message] of mistakes) {
-    const result = await runCommand(argv, environmentOf({ DATA_DIR: dataDir, ...settings }));
-    assert.equal(result.code, 2, `${argv.join(' ')}: ${result.stderr}`);
-    assert.match(result.stderr, message);
-    assert.doesNotMatch(result.stderr, /^\s+at /m);
-    assert.equal(result.stdout, '');
+  for (const [settings, ...wrong] of mistakes) {
+    const lines = wrong.map(([line]) => line);
+    const runs = await runLines(lines, environmentOf({ DATA_DIR: dataDir, ...settings }));
+    for (const [nth, [line, message]] of wrong.entries()) {
+      const { code, stdout, stderr } = runs[nth]!;
+      assert.equal(code, 2, `${line}: ${stderr}`);
+      assert.match(stderr, message);
+      assert.doesNotMatch(stderr, /^\s+at /m);
+      assert.equal(stdout, '');
+    }
   }
 });
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Databases } from '../store/postgres/databases.ts';
-import { startPostgres } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
 import { Api } from './api.ts';
 import { hold, startReceiver } from './receiver.ts';
 import { environmentOf, runCommand, startService } from './service.ts';
@@ -20,7 +20,7 @@ describe('serve --processes', () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {
-    server = await startPostgres(['fsync=off']);
+    server = await sharedPostgres();
     databases = new Databases(server);
   });
   after(() => server.stop());

@@ -8,6 +8,7 @@ import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DestinationId, SubscriptionId } from '../../src/model/id.ts';
 import type { Subscription } from '../../src/model/subscription.ts';
 import { settle } from '../sim/virtual-clock.ts';
+import { destinationWith } from '../support/destinations.ts';
 
 type Changes = {
   version: number;
@@ -21,23 +22,7 @@ type Changes = {
 const NOTHING = { destinations: [], deletedDestinations: [], subscriptions: [], deletedSubscriptions: [] };
 
 function destination(id: DestinationId, overrides: Partial<DestinationWithKeys> = {}): DestinationWithKeys {
-  return {
-    id,
-    environment: 1,
-    url: 'https://example.com/',
-    name: null,
-    status: 'active',
-    pausedReason: null,
-    retryPolicy: null,
-    maxInFlight: 50,
-    ratePerSecond: null,
-    headers: {},
-    metadata: '{}',
-    createdAt: 0,
-    updatedAt: 0,
-    signingKeys: [],
-    ...overrides,
-  };
+  return destinationWith({ id, ...overrides });
 }
 
 function subscription(id: SubscriptionId, destinationId: DestinationId, filter: string | null = null): Subscription {

@@ -19,15 +19,16 @@ import { TAKEN_KEY, fill, readEverything } from './everything.ts';
 import { CITUS_URL } from './postgres/citus.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import type { Layout } from './postgres/databases.ts';
-import { databaseOf, startPostgres } from './postgres/server.ts';
+import { databaseOf } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 import { DAY, Scene } from './scene.ts';
 
 let server: PostgresServer;
 let databases: Databases;
 
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
   databases = new Databases(server);
 });
 after(() => server.stop());

@@ -7,8 +7,8 @@ import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Proxy } from './postgres/proxy.ts';
-import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 import { DAY, LIVE, MANY, Scene, die, result, retryAt } from './scene.ts';
 
 type Operation = {
@@ -256,7 +256,7 @@ describe('a COMMIT', () => {
   let server: PostgresServer;
   let databases: Databases;
   before(async () => {
-    server = await startPostgres(['fsync=off']);
+    server = await sharedPostgres();
     databases = new Databases(server);
   });
   after(() => server.stop());

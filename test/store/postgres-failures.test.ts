@@ -17,10 +17,10 @@ import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Proxy } from './postgres/proxy.ts';
 import { startPostgres } from './postgres/server.ts';
-import type { PostgresServer } from './postgres/server.ts';
+import type { OwnPostgres } from './postgres/server.ts';
 import { LIVE, START, Scene, result, retryAt, succeed } from './scene.ts';
 
-let server: PostgresServer;
+let server: OwnPostgres;
 let databases: Databases;
 
 before(async () => {

@@ -15,15 +15,16 @@ import { startService } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import type { Layout } from './postgres/databases.ts';
-import { databaseOf, startPostgres } from './postgres/server.ts';
+import { databaseOf } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 import { DAY, LIVE, Scene, TEST } from './scene.ts';
 
 let server: PostgresServer;
 let databases: Databases;
 
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
   databases = new Databases(server);
 });
 after(() => server.stop());

@@ -8,15 +8,15 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StoreErrorCode } from '../../src/store/store.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
-import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 import { LIVE, Scene } from './scene.ts';
 
 let server: PostgresServer;
 let databases: Databases;
 
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
   databases = new Databases(server);
 });
 after(() => server.stop());

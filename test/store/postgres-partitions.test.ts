@@ -6,15 +6,15 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
-import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 import { DAY, LIVE, START, Scene, result, succeed } from './scene.ts';
 
 let server: PostgresServer;
 let databases: Databases;
 
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
   databases = new Databases(server);
 });
 after(() => server.stop());

@@ -7,12 +7,12 @@ import { openPool } from '../../src/store/postgres/wire/connections.ts';
 import { isConnectionLoss } from '../../src/store/postgres/wire/errors.ts';
 import { Pipeline } from '../../src/store/postgres/wire/pipeline.ts';
 import { atEnd } from './data-dirs.ts';
-import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 
 let server: PostgresServer;
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
 });
 after(() => server.stop());
 

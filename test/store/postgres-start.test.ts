@@ -14,8 +14,8 @@ import { Service, environmentOf, runCommand, startService } from '../e2e/service
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
-import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 import { Scene } from './scene.ts';
 
 const SOURCE = 'source-1';
@@ -27,7 +27,7 @@ let server: PostgresServer;
 let databases: Databases;
 
 before(async () => {
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
   databases = new Databases(server);
 });
 after(() => server.stop());

@@ -10,8 +10,8 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { listStatements } from '../../src/store/postgres/wire/statement.ts';
 import { atEnd } from './data-dirs.ts';
 import { storeOptions } from './postgres/databases.ts';
-import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 
 const PLANNING = [
   // The plan for any parameters. (EXPLAIN (GENERIC_PLAN) says it in a word, from PostgreSQL 16 on.)
@@ -153,9 +153,9 @@ describe('the schema', () => {
   let server: PostgresServer;
   let database: string;
   before(async () => {
-    server = await startPostgres(['fsync=off']);
+    server = await sharedPostgres();
     database = 'statements';
-    await server.query(`CREATE DATABASE ${database}`);
+    await server.create(database);
     await (await openPostgresStore(storeOptions(server.urlOf(database)))).close();
   });
   after(() => server.stop());

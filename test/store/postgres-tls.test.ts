@@ -13,7 +13,7 @@ import { environmentOf, runCommand } from '../e2e/service.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { identity, startPostgres } from './postgres/server.ts';
-import type { PostgresServer } from './postgres/server.ts';
+import type { OwnPostgres } from './postgres/server.ts';
 
 const PASSWORD = 'pass-word-of-nobody-else';
 const certificate = (name: string): string => fileURLToPath(new URL(`../attempt/certs/${name}`, import.meta.url));
@@ -29,9 +29,9 @@ const RULES = [
 
 describe('TLS to PostgreSQL', () => {
   let directory: string;
-  let good: PostgresServer;
-  let otherHost: PostgresServer;
-  let plain: PostgresServer;
+  let good: OwnPostgres;
+  let otherHost: OwnPostgres;
+  let plain: OwnPostgres;
   let databases: Databases;
 
   before(async () => {

@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { NewEvent, Store } from '../../src/store/store.ts';
 import { storeOptions } from './postgres/databases.ts';
-import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 import { addDestination, startApi } from '../api/harness.ts';
 import type { Api, Json } from '../api/harness.ts';
 
@@ -18,8 +18,8 @@ let api: Api;
 let batches: NewEvent[][] = [];
 
 before(async () => {
-  server = await startPostgres(['fsync=off']);
-  await server.query('CREATE DATABASE refusing');
+  server = await sharedPostgres();
+  await server.create('refusing');
   const store = await openPostgresStore(storeOptions(server.urlOf('refusing')));
   api = await startApi({ store: noting(store) });
   await addDestination(api, { eventType: '**' });

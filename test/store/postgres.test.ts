@@ -3,15 +3,15 @@ import { after, before } from 'node:test';
 import { testStore } from './conformance/suite.ts';
 import { CITUS_URL } from './postgres/citus.ts';
 import { Databases } from './postgres/databases.ts';
-import { startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
+import { sharedPostgres } from './postgres/shared.ts';
 
 let server: PostgresServer;
 let databases: Databases;
 
 before(async () => {
   // What survives a crash is tested elsewhere; here a database is made for every test, which syncs hundreds of files.
-  server = await startPostgres(['fsync=off']);
+  server = await sharedPostgres();
   databases = new Databases(server);
 });
 after(() => server.stop());

@@ -25,6 +25,7 @@ import type {
   SendAgainRequest,
   Store,
 } from '../../src/store/store.ts';
+import { destinationWith } from '../support/destinations.ts';
 
 export const START = Date.UTC(2026, 0, 1);
 export const LIVE = 1;
@@ -58,23 +59,16 @@ export class Scene {
   }
 
   destination(overrides: Partial<DestinationWithKeys> = {}): DestinationWithKeys {
-    return {
+    return destinationWith({
       id: this.ids.next('dst'),
       environment: LIVE,
       url: 'https://receiver.example/hook',
-      name: null,
-      status: 'active',
-      pausedReason: null,
-      retryPolicy: null,
       maxInFlight: 50,
-      ratePerSecond: null,
-      headers: {},
-      metadata: '{}',
       createdAt: this.now,
       updatedAt: this.now,
       signingKeys: [this.signingKey()],
       ...overrides,
-    };
+    });
   }
 
   signingKey(): SigningKey {

@@ -10,6 +10,10 @@ import type { Acknowledgement } from './accepting-child.ts';
 import { makeDataDir, openServer } from './data-dirs.ts';
 import { LIVE, Scene } from './scene.ts';
 
+/** Acknowledged rows at which each process is killed, round after round; `npm run test:soak` asks for more rounds. */
+const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 3);
+const rowsIn = (round: number): number => [40, 400, 1_100][round % 3]!;
+
 const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url));
 
 /** Lets the child work until it has acknowledged so many rows, then kills it; returns all it had said by then. */
@@ -49,8 +53,8 @@ describe('after kill -9', () => {
     const destination = await first.createDestination();
     await first.store.close();
     const all: Acknowledgement = { accepted: [], recorded: [] };
-    for (const rows of [40, 400, 1_100]) {
-      const acknowledged = await workAndKill(dataDir, destination, rows);
+    for (let round = 0; round < ROUNDS; round++) {
+      const acknowledged = await workAndKill(dataDir, destination, rowsIn(round));
       all.accepted.push(...acknowledged.accepted);
       all.recorded.push(...acknowledged.recorded);
 

@@ -2,7 +2,7 @@
 // database of the URL, and each "database" of a test is a schema there: another database would need the extension, and
 // every machine added to it, first.
 import { Client } from 'pg';
-import type { PostgresServer } from './server.ts';
+import type { OwnPostgres } from './server.ts';
 
 /** `postgres://` of the coordinator, as a role that may create schemas in that database; undefined: none is given. */
 export const CITUS_URL = process.env['POSTRIDER_TEST_CITUS_URL'];
@@ -13,7 +13,7 @@ export const needsOwnServer = CITUS_URL === undefined ? false : 'the Citus clust
 /** A few for each machine: making a store takes as long as it has shards. */
 const SHARD_COUNT = 8;
 
-export async function connectCitus(url: string): Promise<PostgresServer> {
+export async function connectCitus(url: string): Promise<OwnPostgres> {
   const made = new Set<string>();
   const urlOf = (schema: string): string => {
     const target = new URL(url);
@@ -48,6 +48,7 @@ export async function connectCitus(url: string): Promise<PostgresServer> {
       await query(`CREATE SCHEMA ${schema}`);
       made.add(schema);
     },
+    createTemplate: notOurs,
     drop,
     restart: notOurs,
     halt: notOurs,

@@ -30,8 +30,15 @@ export class Databases {
 
   /** The URL of a new one, dropped after the test. */
   async make(t: TestContext, layout: Layout = 'partitioned'): Promise<string> {
-    // Citus cannot copy one; whoever opens an empty one makes its schema.
-    return this.#make(t, CITUS_URL === undefined ? await this.#template(layout) : undefined);
+    return this.#make(t, await this.template(layout));
+  }
+
+  /** What to copy; undefined: Citus copies none, and whoever opens an empty database makes its schema. */
+  async template(layout: Layout = 'partitioned'): Promise<string | undefined> {
+    if (CITUS_URL !== undefined) return undefined;
+    const known = this.#templates.get(layout) ?? this.#makeTemplate(layout);
+    this.#templates.set(layout, known);
+    return known;
   }
 
   /** Without a schema. */
@@ -53,19 +60,12 @@ export class Databases {
     return this.server.urlOf(name);
   }
 
-  #template(layout: Layout): Promise<string> {
-    const known = this.#templates.get(layout) ?? this.#makeTemplate(layout);
-    this.#templates.set(layout, known);
-    return known;
-  }
-
   async #makeTemplate(layout: Layout): Promise<string> {
     const name = `template_${layout}`;
-    await this.server.create(name);
-    const url = this.server.urlOf(name);
-    await (await openPostgresStore(storeOptions(url, { portable: layout === 'portable' }))).close();
-    if (layout === 'partitioned') await makePartitions(url);
-    await this.server.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
+    await this.server.createTemplate(name, async (url) => {
+      await (await openPostgresStore(storeOptions(url, { portable: layout === 'portable' }))).close();
+      if (layout === 'partitioned') await makePartitions(url);
+    });
     return name;
   }
 }

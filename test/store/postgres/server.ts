@@ -1,5 +1,6 @@
-// A real PostgreSQL of a test file's own: its binaries come from an npm package, its data lie in a temporary directory,
-// and it is gone when the file ends, however it ends. PostgreSQL refuses to run as root: then it runs as nobody.
+// A real PostgreSQL, for a test file that needs one to itself, and for the run (shared.ts): its binaries come from an
+// npm package, its data lie in a temporary directory, and it is gone when the process that started it ends, however
+// that ends. PostgreSQL refuses to run as root: then it runs as nobody.
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,13 +22,20 @@ export type PostgresServer = {
   query: (sql: string, database?: string) => Promise<Record<string, unknown>[]>;
   /** Empty, or a copy of another that nobody is connected to. */
   create: (database: string, template?: string) => Promise<void>;
+  /** Makes a database for others to be copied from: the first who asks fills it, whoever asks meanwhile waits. */
+  createTemplate: (database: string, fill: (url: string) => Promise<void>) => Promise<void>;
   drop: (database: string) => Promise<void>;
+  /** Of a server that is shared: only what was created through this object goes. */
+  stop: () => Promise<void>;
+};
+
+/** A test's own, which may be ill-treated. */
+export type OwnPostgres = PostgresServer & {
   /** As when the machine is switched off and on: what was not fsynced is lost. */
   restart: () => Promise<void>;
   halt: () => Promise<void>;
   /** Also when it has ended by itself. */
   resume: (how?: Resuming) => Promise<void>;
-  stop: () => Promise<void>;
 };
 
 export type Resuming = {
@@ -73,7 +81,7 @@ async function findBinaries(): Promise<Binaries> {
 export async function startPostgres(
   settings: readonly string[] = [],
   { under = tmpdir(), initdb: more = [] }: { under?: string; initdb?: readonly string[] } = {},
-): Promise<PostgresServer> {
+): Promise<OwnPostgres> {
   if (CITUS_URL !== undefined) return connectCitus(CITUS_URL);
   const { initdb, postgres } = await findBinaries();
   const root = mkdtempSync(join(under, 'postrider-postgres-'));
@@ -101,19 +109,8 @@ export async function startPostgres(
     child = null;
     await ended;
   };
-  const urlOf = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  const query: PostgresServer['query'] = (sql, database = 'postgres') => queryOnce(urlOf(database), sql);
   return {
-    port,
-    urlOf,
-    query,
-    async create(database, template) {
-      const copied = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY FILE_COPY`;
-      await query(`CREATE DATABASE ${database}${copied}`);
-    },
-    async drop(database) {
-      await query(`DROP DATABASE ${database} WITH (FORCE)`);
-    },
+    ...connectTo(port),
     async restart() {
       await halt('SIGQUIT');
       child = await start();
@@ -128,6 +125,49 @@ export async function startPostgres(
       remove();
     },
   };
+}
+
+/** A server that listens at this port of this machine. */
+export function connectTo(port: number): Omit<PostgresServer, 'stop'> {
+  const urlOf = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  const query: PostgresServer['query'] = (sql, database = 'postgres') => queryOnce(urlOf(database), sql);
+  return {
+    port,
+    urlOf,
+    query,
+    async create(database, template) {
+      const copied = template === undefined ? '' : ` TEMPLATE ${template} STRATEGY FILE_COPY`;
+      await query(`CREATE DATABASE ${database}${copied}`);
+    },
+    createTemplate: (database, fill) => createTemplate(urlOf, database, fill),
+    async drop(database) {
+      await query(`DROP DATABASE ${database} WITH (FORCE)`);
+    },
+  };
+}
+
+const TEMPLATE_LOCK = 1;
+
+/** Nobody may connect to a whole one: that is what tells it from one whose maker was cut off. */
+async function createTemplate(
+  urlOf: PostgresServer['urlOf'],
+  database: string,
+  fill: (url: string) => Promise<void>,
+): Promise<void> {
+  const client = new Client({ connectionString: urlOf('postgres') });
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    const { rows } = await client.query('SELECT datallowconn AS open FROM pg_database WHERE datname = $1', [database]);
+    const [known] = rows as { open: boolean }[];
+    if (known?.open === false) return;
+    if (known !== undefined) await client.query(`DROP DATABASE ${database} WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${database}`);
+    await fill(urlOf(database));
+    await client.query(`ALTER DATABASE ${database} WITH ALLOW_CONNECTIONS false`);
+  } finally {
+    await client.end();
+  }
 }
 
 /** What the server's functions call the database of this URL. */
