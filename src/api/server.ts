@@ -21,7 +21,6 @@ import { clip, parseRequestJson, pointTo } from './input/request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
 import type { ApiApp } from './route-config.ts';
 import { addApiKeyRoutes } from './routes/api-keys.ts';
-import { addClusterRoutes } from './routes/cluster.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDestinationRoutes } from './routes/destinations.ts';
 import { addDlqRoutes } from './routes/dlq.ts';
@@ -200,6 +199,5 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
   addApiKeyRoutes(app, services, cursors);
-  addClusterRoutes(app, services);
   addOperationRoutes(app, services);
 }

@@ -24,7 +24,7 @@ export class Inspection {
     this.#work = work;
   }
 
-  /** As filterAccepts. Throws TooMuchWork. */
+  /** Whether the body passes a filter. Throws TooMuchWork. */
   accepts(filter: Filter): boolean {
     switch (filter.operator) {
       case '$and':

@@ -9,12 +9,3 @@ export function listPatternsFor(type: string): string[] {
   }
   return patterns;
 }
-
-/** Whether one pattern matches one event type; both well-formed. */
-export function patternMatches(pattern: string, type: string): boolean {
-  if (pattern === '**') return true;
-  if (pattern.endsWith('.**')) return type.startsWith(pattern.slice(0, -2));
-  if (!pattern.endsWith('.*')) return type === pattern;
-  const prefix = pattern.slice(0, -1);
-  return type.startsWith(prefix) && !type.includes('.', prefix.length);
-}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { jsonpath } from 'json-p3';
-import { selectValues } from '../../src/match/filter/evaluate.ts';
+import { selectValues } from './plainly.ts';
 import { EVERY, parsePath } from '../../src/match/filter/path.ts';
 import type { FilterPath, PathStep } from '../../src/match/filter/path.ts';
 import { WideNumber } from '../../src/json/wide-number.ts';

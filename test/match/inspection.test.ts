@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { parseBody } from '../../src/json/body.ts';
 import type { Filter } from '../../src/match/filter/filter.ts';
-import { filterAccepts } from '../../src/match/filter/evaluate.ts';
+import { filterAccepts } from './plainly.ts';
 import { isFilterFault, parseFilter, parseStoredFilter } from '../../src/match/filter/parse.ts';
 import { Inspection } from '../../src/match/inspection.ts';
 import { TooMuchWork, unlimitedWork, Work } from '../../src/match/work.ts';

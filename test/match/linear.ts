@@ -1,9 +1,8 @@
 // The obviously right matcher: it tries every subscription. The oracle for indexed.ts.
 import type { SubscriptionId } from '../../src/model/id.ts';
-import { filterAccepts } from '../../src/match/filter/evaluate.ts';
 import type { Matcher, MatchBody, MatchEntry } from '../../src/match/matcher.ts';
 import { EVERYTHING, once, sortById } from '../../src/match/matcher.ts';
-import { patternMatches } from '../../src/match/patterns.ts';
+import { filterAccepts, patternMatches } from './plainly.ts';
 
 export class LinearMatcher implements Matcher {
   readonly #entries = new Map<SubscriptionId, MatchEntry>();

@@ -121,8 +121,9 @@ class RequestReader extends JsonReader {
   private readItems(shape: BodyShape): JsonItem[] {
     const { scanner } = this;
     const items: JsonItem[] = [];
-    for (let more = scanner.begin(CLOSE_ARRAY); more; more = scanner.next(CLOSE_ARRAY))
+    for (let more = scanner.begin(CLOSE_ARRAY); more; more = scanner.next(CLOSE_ARRAY)) {
       items.push(this.readItem(shape));
+    }
     return items;
   }
 

@@ -1,47 +1,10 @@
-// What a filter means, written plainly: it looks at the body anew for every condition. The oracle for inspection.ts,
-// which does the same for many filters at once; what one value satisfies is decided here for both.
+// What a test means for one value of a body, or for none. inspection.ts asks it of every value that a path selects.
 import { compareByCodePoint, containsText, isEqual, isJsonObject } from './compare.ts';
-import type { Filter, FilterTest } from './filter.ts';
+import type { FilterTest } from './filter.ts';
 import type { Literal } from './json.ts';
 import { isScalar } from './json.ts';
-import type { FilterPath, PathStep } from './path.ts';
-import { EVERY } from './path.ts';
 import { WideNumber } from '../../json/wide-number.ts';
-import { unlimitedWork } from '../work.ts';
 import type { Work } from '../work.ts';
-
-const UNLIMITED = unlimitedWork();
-
-/** Whether a body (of parseBody) passes a filter. Never throws. */
-export function filterAccepts(filter: Filter, body: unknown): boolean {
-  switch (filter.operator) {
-    case '$and':
-      return filter.parts.every((part) => filterAccepts(part, body));
-    case '$or':
-      return filter.parts.some((part) => filterAccepts(part, body));
-    case '$not':
-      return !filterAccepts(filter.part, body);
-    default:
-      return holds(filter, body);
-  }
-}
-
-function holds(test: FilterTest, body: unknown): boolean {
-  const values = selectValues(test.path, body);
-  if (test.operator === '$exists') return values.length > 0 === test.operand;
-  return values.length === 0 ? holdsForNone(test) : values.some((value) => satisfies(value, test, UNLIMITED));
-}
-
-/** The values that a path selects in a body, in order. */
-export function selectValues(path: FilterPath, body: unknown): unknown[] {
-  return path.steps.reduce((values, step) => values.flatMap((value) => selectOne(value, step)), [body]);
-}
-
-function selectOne(value: unknown, step: PathStep): readonly unknown[] {
-  if (step === EVERY) return Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
-  const member = stepInto(value, step);
-  return member === undefined ? [] : [member];
-}
 
 /** The member or element that a step selects; undefined, which no JSON value is: none. */
 export function stepInto(value: unknown, step: string | number): unknown {
