@@ -84,7 +84,7 @@ export class Acceptor {
     let submitted = first;
     for (let tries = 1; ; tries++) {
       const result = await this.#settle(accepting, submitted);
-      if (result.result === 'accepted') return this.#announce(submitted.candidate, result.backlogFull);
+      if (result.result === 'accepted') return this.#schedule(submitted.candidate, result.backlogFull);
       if (result.result === 'duplicate') return toRepeat(accepting, result);
       if (tries === STALE_TRIES_MAX) throw staleTooOften();
       await this.#options.catchUp(accepting.incoming.environment);
@@ -144,7 +144,7 @@ export class Acceptor {
     }
   }
 
-  #announce(event: NewEvent, backlogFull: readonly string[]): AcceptedEvent {
+  #schedule(event: NewEvent, backlogFull: readonly string[]): AcceptedEvent {
     const isDead = new Set(backlogFull);
     const open = event.deliveries.filter(({ id }) => !isDead.has(id));
     if (open.length > 0) this.#options.onScheduled(toOpenDeliveries(event, open), event, event.body);

@@ -53,7 +53,7 @@ async function serve(line: CommandLine): Promise<number> {
   // Nobody may be reading; that is no reason to stop serving.
   process.stdout.on('error', () => undefined);
   const tellStarted = (started: Started): void => {
-    process.stdout.write(announce(started, { settings, isJson: line.has('json') }));
+    process.stdout.write(describeStart(started, { settings, isJson: line.has('json') }));
   };
   if (settings.PROCESSES === 1) return serveToTheEnd(settings, { onStopOrder: onStopSignal, tellStarted });
   return serveTogether(settings, tellStarted);
@@ -151,7 +151,7 @@ async function makeFirstKeys(store: Store): Promise<NewKey[]> {
   return minted.map(({ key, secret }) => ({ mode: key.mode, key: secret }));
 }
 
-function announce({ url, keys }: Started, { settings, isJson }: { settings: Settings; isJson: boolean }): string {
+function describeStart({ url, keys }: Started, { settings, isJson }: { settings: Settings; isJson: boolean }): string {
   if (isJson) return `${JSON.stringify({ event: 'started', url, keys })}\n`;
   return welcome({ baseUrl: url, keys, testSubnets: settings.TEST_SUBNETS });
 }

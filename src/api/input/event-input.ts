@@ -9,7 +9,7 @@ import type { EventInput } from '../schemas/event.ts';
 import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 
 /** Throws ApiError. */
-export function readEvent(input: EventInput, environment: number): IncomingEvent {
+export function parseEvent(input: EventInput, environment: number): IncomingEvent {
   if (!isEventType(input.type)) {
     throw new ApiError(
       'invalid_event_type',

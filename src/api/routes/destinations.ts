@@ -34,7 +34,7 @@ export function addDestinationRoutes(app: ApiApp, services: ApiServices, cursors
 
   app.post('/v1/destinations', creation, async (request, reply) => {
     const created = await create(services, request.caller, request.body);
-    announceCreated(reply, `/v1/destinations/${created.id}`);
+    answerCreated(reply, `/v1/destinations/${created.id}`);
     return { ...presentDestination(created), signing_secret: formatSecret(created.signingKeys[0]!.secret) };
   });
 
@@ -130,7 +130,7 @@ function readId(params: unknown): DestinationId {
 }
 
 /** 201 with a `Location`. */
-function announceCreated(reply: FastifyReply, location: string): void {
+function answerCreated(reply: FastifyReply, location: string): void {
   reply.code(201).header('location', location);
 }
 

@@ -7,7 +7,7 @@ import { BATCH_BYTES_MAX, BATCH_DELIVERIES_MAX, BODY_BYTES_MAX, ENVELOPE_BYTES_M
 import { createBreaks } from '../../runtime/clock.ts';
 import { describeError, retryAfterSecondsOf, toApiError } from '../output/error-response.ts';
 import { pieceAccepted } from '../output/event-answer.ts';
-import { readEvent } from '../input/event-input.ts';
+import { parseEvent } from '../input/event-input.ts';
 import { sendPieces } from '../output/pieces.ts';
 import type { Piece } from '../output/pieces.ts';
 import type { JsonItem } from '../input/request-json.ts';
@@ -125,7 +125,7 @@ function createBegin({ acceptor, log }: ApiServices, request: FastifyRequest) {
       return { error: presentRefusal(error, request.id, index), accepted: null };
     };
     try {
-      const incoming = readEvent(validate(item), request.caller.environment);
+      const incoming = parseEvent(validate(item), request.caller.environment);
       const { deliveryCount, stored } = await acceptor.begin(incoming, allowance);
       return { deliveryCount, result: stored.then((accepted) => ({ error: null, accepted }), refuse) };
     } catch (fault) {

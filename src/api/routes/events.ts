@@ -9,7 +9,7 @@ import { SCHEDULED_PAGE } from '../../store/store.ts';
 import type { TypeSelection } from '../../store/store.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { pieceAccepted, pieceStored } from '../output/event-answer.ts';
-import { readEvent } from '../input/event-input.ts';
+import { parseEvent } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { sendPieces } from '../output/pieces.ts';
 import type { Piece } from '../output/pieces.ts';
@@ -34,7 +34,7 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
   const { store, acceptor } = services;
 
   app.post('/v1/events', acceptance, async ({ caller, body }, reply) => {
-    const accepted = await acceptor.accept(readEvent(body, caller.environment));
+    const accepted = await acceptor.accept(parseEvent(body, caller.environment));
     if (!accepted.isRepeat && accepted.deliveries.length <= SCHEDULED_PAGE) {
       reply.code(202);
       return presentEventWithDeliveries(accepted.event, accepted.deliveries);
