@@ -7,8 +7,8 @@ import type { Follower } from '../configuration/follower.ts';
 import { createRetentionLoops } from '../maintain/retention.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
-import type { Loop } from '../runtime/loop.ts';
-import type { Store } from '../store/store.ts';
+import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
+import type { ClusterStore, Store } from '../store/store.ts';
 import type { Base } from './base.ts';
 
 /** How soon a change made beside this process (a key revoked on the command line) is noticed. */
@@ -32,58 +32,48 @@ export function createLoops(parts: Parts): { loops: Loop[]; wakeEndDeleted: () =
     onError,
     isOldDataOurs: () => cluster.ownership.ownedSince(0) !== null,
   });
-  const follow = createLoop({
-    name: 'follow',
-    clock,
-    intervalMs: FOLLOW_INTERVAL_MS,
-    onError,
-    step: createFollowStep(store, follower, authenticator),
-  });
-  const touchKeys = createLoop({
-    name: 'touch-keys',
-    clock,
-    intervalMs: TOUCH_KEYS_INTERVAL_MS,
-    onError,
-    step: async () => {
-      const uses = authenticator.takeUses();
-      if (uses.length > 0) await store.touchApiKeys(uses);
-      return 'idle';
-    },
-  });
-  const recount = createLoop({
-    name: 'recount',
-    clock,
-    intervalMs: RECOUNT_INTERVAL_MS,
-    onError,
-    step: createRecountStep(store, clock),
-  });
-  const shared = store.cluster === undefined ? [] : [recount];
-  return { loops: [follow, touchKeys, ...shared, ...loops], wakeEndDeleted };
+  const every = (name: BackgroundStep, intervalMs: number, doIt: () => Promise<unknown>): Loop => {
+    const step = (): Promise<StepResult> => doIt().then(() => 'idle');
+    return createLoop({ name, clock, intervalMs, onError, step });
+  };
+  const touchKeys = async (): Promise<void> => {
+    const uses = authenticator.takeUses();
+    if (uses.length > 0) await store.touchApiKeys(uses);
+  };
+  const shared =
+    store.cluster === undefined ? [] : [every('recount', RECOUNT_INTERVAL_MS, createRecount(store.cluster, clock))];
+  return {
+    loops: [
+      every('follow', FOLLOW_INTERVAL_MS, createFollow(store, follower, authenticator)),
+      every('touch-keys', TOUCH_KEYS_INTERVAL_MS, touchKeys),
+      ...shared,
+      ...loops,
+    ],
+    wakeEndDeleted,
+  };
 }
 
 /** Notices what was changed beside this process, by the versions that every change raises. */
-function createFollowStep(store: Store, follower: Follower, authenticator: Authenticator) {
+function createFollow(store: Store, follower: Follower, authenticator: Authenticator) {
   const authVersions = new Map<number, number>();
-  return async (): Promise<'idle'> => {
+  return async (): Promise<void> => {
     for (const { environment, configVersion, authVersion } of await store.readEnvironments()) {
       if (configVersion > follower.configurationOf(environment).version) await follower.catchUp(environment);
       if (authVersion === authVersions.get(environment)) continue;
       await authenticator.refresh();
       authVersions.set(environment, authVersion);
     }
-    return 'idle';
   };
 }
 
 /** Counting is skipped until it has cost a twentieth of the time at most. */
-function createRecountStep({ cluster }: Store, clock: Clock) {
+function createRecount(cluster: ClusterStore, clock: Clock) {
   let notBefore = 0;
-  return async (): Promise<'idle'> => {
+  return async (): Promise<void> => {
     const startedAt = clock.monotonic();
-    if (startedAt < notBefore) return 'idle';
-    await cluster?.recountUnfinished();
+    if (startedAt < notBefore) return;
+    await cluster.recountUnfinished();
     const endedAt = clock.monotonic();
     notBefore = endedAt + 20 * (endedAt - startedAt);
-    return 'idle';
   };
 }

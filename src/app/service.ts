@@ -100,7 +100,7 @@ function createDelivering(base: Base, matching: Matching) {
     store,
     clock,
     random,
-    onPaused: (ids) => void announcePauses(base, follower, ids).catch((error: unknown) => onError(error, 'pause')),
+    onPaused: (ids) => void notePauses(base, follower, ids).catch((error: unknown) => onError(error, 'pause')),
     onTrouble: (error) => log.error({ err: error }, 'results cannot be stored; no new attempts until they can'),
     onRecovered: () => {
       log.warn('results are stored again');
@@ -153,7 +153,7 @@ function createAccepting(base: Base, { cluster, follower, dispatcher }: Deliveri
     maxFanout: settings.MAX_FANOUT,
     onScheduled(deliveries, event, body) {
       dispatcher.offer(deliveries, event, body);
-      cluster.announce(deliveries);
+      cluster.tellOwners(deliveries);
     },
     onAccepted: (deliveryCount) => {
       metrics.eventsAccepted.inc();
@@ -190,7 +190,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     },
     dispatch(delivery) {
       dispatcher.sendAgain(delivery);
-      cluster.announce([delivery]);
+      cluster.tellOwners([delivery]);
     },
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
@@ -215,7 +215,7 @@ function createProbe({ allowProbe, probe }: Network): NonNullable<ApiServices['p
 }
 
 /** A pause that nobody asked for is worth a warning. */
-async function announcePauses({ metrics, log }: Base, follower: Follower, ids: DestinationId[]): Promise<void> {
+async function notePauses({ metrics, log }: Base, follower: Follower, ids: DestinationId[]): Promise<void> {
   await follower.catchUpAll();
   for (const id of ids) {
     const reason = follower.destinationOf(id)?.pausedReason ?? 'failing';

@@ -14,7 +14,7 @@ export interface Cluster {
   /** After `leave`, when nothing is stored any more that others should hear of. */
   close(): Promise<void>;
   /** Deliveries that were just stored here: those whose destinations are another node's are told to that. */
-  announce(deliveries: readonly OpenDelivery[]): void;
+  tellOwners(deliveries: readonly OpenDelivery[]): void;
   /** Resolves when the node that sends to the destination honours a change that was just committed. */
   confirm(change: { environment: number; destinationId: DestinationId }): Promise<void>;
   /** Why this node should get no requests; empty: it should. */

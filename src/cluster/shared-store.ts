@@ -111,7 +111,7 @@ export class SharedStoreNode implements Cluster {
     await Promise.race([this.#announcer.flush(), delay(this.#options.clock, LEAVE_EXTRA_MS)]);
   }
 
-  announce(deliveries: readonly OpenDelivery[]): void {
+  tellOwners(deliveries: readonly OpenDelivery[]): void {
     const others = deliveries.filter(({ destinationId }) => this.#shards.since(idShard(destinationId)) === null);
     if (others.length === 0) return;
     const idsOf = (of: OpenDelivery[]): DestinationId[] => of.map(({ destinationId }) => destinationId);

@@ -28,11 +28,11 @@ type RetentionOptions = {
    * Of several nodes one erases and prunes: more would be safe, but only read the same rows and wait for each other's
    * locks. The deliveries of a deleted destination are ended by whichever node was asked to delete it, at once.
    */
-  isOldDataOurs?: () => boolean;
+  isOldDataOurs: () => boolean;
 };
 
 export function createRetentionLoops(options: RetentionOptions): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { store, clockTrust, bodyRetentionMs, rowRetentionMs, isOldDataOurs = () => true } = options;
+  const { store, clockTrust, bodyRetentionMs, rowRetentionMs, isOldDataOurs } = options;
   const mayErase = (): boolean => clockTrust.isSettled() && isOldDataOurs();
   const budgetMs = STEP_BUDGET_MS;
   const eraseBodies = stepLoop(options, {

@@ -1,4 +1,5 @@
-// An acceptor on a real store in memory, with a destination or two, for the tests of accepting.
+// An acceptor on a real store in memory, with a destination or two, for the tests of accepting. It is put together here
+// and not by app/service.ts, which would answer what these tests ask: what the acceptor calls back, and with what.
 import { Acceptor } from '../../src/accept/accept.ts';
 import type { AcceptorOptions } from '../../src/accept/accept.ts';
 import { parseBody } from '../../src/json/body.ts';

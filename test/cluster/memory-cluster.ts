@@ -8,7 +8,7 @@ import { StoreError } from '../../src/store/store.ts';
 import type { ClusterNode, ClusterStore, ClusterView, RenewedLease } from '../../src/store/store.ts';
 import type { SeededRandom } from '../sim/seeded-random.ts';
 
-/** Its clock is far from everybody's: nothing may depend on the difference. */
+/** Its clock may be far from everybody's: nothing may depend on the difference. */
 export const STORE_OFFSET_MS = 86_400_000;
 
 type Listener = Parameters<ClusterStore['listen']>[0];
@@ -22,7 +22,9 @@ export class MemoryCluster {
   /** Of calls, and of announcements. */
   lossProbability = 0;
   latencyMaxMs = 20;
+  recounts = 0;
   readonly #clock: Clock;
+  readonly #offsetMs: number;
   readonly #random: SeededRandom;
   readonly #nodes = new Map<NodeId, ClusterNode>();
   readonly #listeners = new Map<Listener, Reach>();
@@ -31,8 +33,9 @@ export class MemoryCluster {
   #barriers: Barrier[] = [];
   #isAway = false;
 
-  constructor(clock: Clock, random: SeededRandom) {
+  constructor(clock: Clock, random: SeededRandom, offsetMs = STORE_OFFSET_MS) {
     this.#clock = clock;
+    this.#offsetMs = offsetMs;
     this.#random = random;
   }
 
@@ -50,8 +53,13 @@ export class MemoryCluster {
   /** The transaction of a change that a node must honour before the change is answered. Returns its version. */
   changeDestination(change: Omit<Barrier, 'version'>): number {
     const version = this.raiseVersion(change.environment);
-    this.#barriers.push({ ...change, version });
+    this.leaveBarrier({ ...change, version });
     return version;
+  }
+
+  /** The same, where the change itself was stored elsewhere. */
+  leaveBarrier(barrier: Barrier): void {
+    this.#barriers.push(barrier);
   }
 
   /** The transaction of any other change of the configuration. */
@@ -101,8 +109,7 @@ export class MemoryCluster {
       readCluster: () => call(() => this.#view()),
       acknowledgeChanges: (request) => call(() => this.#acknowledge(request)),
       isChangeWaiting: (id) => call(() => this.#barriers.some(({ destinationId }) => destinationId === id)),
-      // Nothing is counted here.
-      recountUnfinished: () => call(() => undefined),
+      recountUnfinished: () => call(() => void this.recounts++),
       announce: async (text) => this.#announce(text),
       listen: (listener) => {
         this.#listeners.set(listener, reach);
@@ -146,7 +153,7 @@ export class MemoryCluster {
   }
 
   #now(): number {
-    return this.#clock.now() + STORE_OFFSET_MS;
+    return this.#clock.now() + this.#offsetMs;
   }
 
   #renew(id: NodeId): boolean {

@@ -33,6 +33,7 @@ function setUp({ bodyRetentionMs = 30 * DAY_MS, answers = [] as (StepReport | Er
     onErased: (count) => (counts.erased += count),
     onPruned: (count) => (counts.pruned += count),
     onError: (_error, name) => errors.push(name),
+    isOldDataOurs: () => true,
   });
   for (const loop of retention.loops) loop.start();
   const times = (name: string): number[] => steps.filter((one) => one.name === name).map(({ at }) => at);

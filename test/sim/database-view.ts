@@ -88,7 +88,10 @@ export function viewDatabase(path: string) {
     'SELECT n, started_at, outcome, response_code FROM attempts WHERE delivery_id = ? ORDER BY n',
   );
 
+  const environment = late<{ config_version: number }>('SELECT config_version FROM environments WHERE id = ?');
+
   return {
+    configVersion: (id: number): number => environment().get(id)!.config_version,
     delivery(id: string): DeliveryRow | undefined {
       const row = delivery().get(idBytes(id));
       return row === undefined ? undefined : toDeliveryRow(row);

@@ -18,6 +18,8 @@ export type ScenarioOptions = {
   slots?: number;
   /** Bodies are erased and rows removed while the run goes on. */
   hasShortRetention?: boolean;
+  /** The service is a node on a store that nodes share. Its clock is not set: leases go by that. */
+  isShared?: boolean;
 };
 
 export type ScenarioReport = { violations: string[]; starts: number; deliveries: number; virtualMs: number };
@@ -66,9 +68,15 @@ const AUDIT_INTERVAL_MS = 5_000;
 const HOUR_MS = 3_600_000;
 
 export async function runScenario(seed: number, options: ScenarioOptions = {}): Promise<ScenarioReport> {
-  const { operations = 600, crashes = true, slots = 256, hasShortRetention = false } = options;
+  const { operations = 600, crashes = true, slots = 256, hasShortRetention = false, isShared = false } = options;
   const retention = hasShortRetention ? { BODY_RETENTION: HOUR_MS / 3, ROW_RETENTION: HOUR_MS } : {};
-  const world = new World(seed, { MAX_IN_FLIGHT: slots, MAX_BACKLOG: 3_000, FAILING_AFTER: HOUR_MS, ...retention });
+  const world = new World(seed, {
+    MAX_IN_FLIGHT: slots,
+    MAX_BACKLOG: 3_000,
+    FAILING_AFTER: HOUR_MS,
+    ...retention,
+    DATABASE_URL: isShared ? 'shared' : null,
+  });
   await world.start();
   const scenario = new Scenario(world, crashes);
   await scenario.begin();
@@ -213,6 +221,7 @@ class Scenario {
       case 'trouble':
         return this.#makeTrouble();
       case 'wallClock':
+        if (this.#world.cluster !== null) return null;
         return this.#world.setWallClock(
           this.#random.pick([-3_600_000, -30_000, -1_500, -20, 20, 1_500, 30_000, 3_600_000]),
         );

@@ -6,6 +6,7 @@ import type { Settings } from '../../src/config.ts';
 import { createAdjustableClock } from '../../src/runtime/clock.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { MemoryCluster } from '../cluster/memory-cluster.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 import { VirtualProcess } from './process.ts';
 import type { Receivers } from './receivers.ts';
@@ -18,6 +19,8 @@ type SimulatedOptions = {
   clock: VirtualClock;
   random: SeededRandom;
   store: Store;
+  /** The cluster part of a store that nodes share; null: the service is alone on its files. */
+  cluster: MemoryCluster | null;
   receivers: Receivers;
   settings: Settings;
   masterKey: Uint8Array;
@@ -52,11 +55,13 @@ export class SimulatedService {
   }
 
   async start(): Promise<void> {
-    const { random, receivers, settings, masterKey } = this.#options;
+    const { random, cluster, receivers, settings, masterKey } = this.#options;
     const { clock } = this.life;
+    const { store } = this.slowStore;
+    const reach = { isAlive: () => this.life.isAlive, whenAwake: async () => undefined };
     this.#service = await createService({
       settings,
-      store: this.slowStore.store,
+      store: cluster === null ? store : { ...store, cluster: cluster.storeFor(reach) },
       clock: createAdjustableClock(clock),
       random: random.fork(),
       network: {

@@ -15,7 +15,7 @@ const OPERATIONS = 150;
 function optionsOf(seed: number): ScenarioOptions {
   const operations = Number(process.env['SIM_OPERATIONS'] ?? OPERATIONS);
   const slots = seed % 4 === 0 ? 12 : 256;
-  return { operations, crashes: seed % 3 !== 0, slots, hasShortRetention: seed % 5 === 0 };
+  return { operations, crashes: seed % 3 !== 0, slots, hasShortRetention: seed % 5 === 0, isShared: seed % 7 < 3 };
 }
 
 const first = Number(process.env['SIM_SEED'] ?? 1);
@@ -30,6 +30,8 @@ for (let seed = first; seed < first + count; seed++) {
 }
 
 test('a seed gives the same run again', async () => {
-  const options = { operations: 40 };
-  assert.deepEqual(await runScenario(5, options), await runScenario(5, options));
+  for (const isShared of [false, true]) {
+    const options = { operations: 40, isShared };
+    assert.deepEqual(await runScenario(5, options), await runScenario(5, options));
+  }
 });

@@ -2,6 +2,7 @@
 import type { Settings } from '../../src/config.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import type { ConfigurationChanges, RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
+import { MemoryCluster } from '../cluster/memory-cluster.ts';
 import { openInThreadStore } from '../support/in-thread-store.ts';
 import { settingsWith } from '../support/settings.ts';
 import { AttemptLedger } from './attempt-ledger.ts';
@@ -14,6 +15,8 @@ import { VirtualClock } from './virtual-clock.ts';
 
 const MASTER_KEY = new Uint8Array(32).fill(7);
 const VIOLATIONS_MAX = 20;
+/** On a store that nodes share: until the lease of a node that crashed has run out, and its shards are taken. */
+const TAKE_OVER_MS = 14_000;
 /** After trouble, a start, a change of the configuration that could not be confirmed. */
 const RECOVERY_MS = 6_000;
 /** A wall clock that was set is noticed by the sweep. */
@@ -31,6 +34,8 @@ export class World {
   readonly attempts: AttemptLedger;
   readonly view: ReturnType<typeof viewDatabase>;
   readonly settings: Settings;
+  /** With DATABASE_URL the store is one that nodes share. */
+  readonly cluster: MemoryCluster | null;
   readonly violations: string[] = [];
   /** How many results of each delivery are known to be stored. */
   readonly recorded = new Map<string, number>();
@@ -46,6 +51,8 @@ export class World {
   constructor(seed: number, settings: Partial<Settings> = {}) {
     this.random = new SeededRandom(seed);
     this.settings = settingsWith({ ...SIMULATED, ...settings });
+    const isShared = this.settings.DATABASE_URL !== null;
+    this.cluster = isShared ? new MemoryCluster(this.clock, this.random.fork(), 0) : null;
     // A name of its own: databases in memory are shared by name within a process.
     this.#path = `file:world${worlds++}?mode=memory&cache=shared`;
     this.view = viewDatabase(this.#path);
@@ -83,6 +90,7 @@ export class World {
       clock: this.clock,
       random: this.random.fork(),
       store,
+      cluster: this.cluster,
       receivers: this.receivers,
       settings: this.settings,
       masterKey: MASTER_KEY,
@@ -142,7 +150,8 @@ export class World {
   /** Monotonic: since when nothing excuses delays; Infinity: something does now. */
   calmSince(): number {
     if (this.isTroubled()) return Number.POSITIVE_INFINITY;
-    return Math.max(this.disturbedAt + RECOVERY_MS, this.wallClockSetAt + SWEEP_MS);
+    const recoveryMs = this.cluster === null ? RECOVERY_MS : RECOVERY_MS + TAKE_OVER_MS;
+    return Math.max(this.disturbedAt + recoveryMs, this.wallClockSetAt + SWEEP_MS);
   }
 
   isTroubled(): boolean {
@@ -151,8 +160,12 @@ export class World {
   }
 
   #noteExecuted(method: string, parameters: unknown[], result: unknown): void {
-    const [request] = parameters as [{ id: DestinationId }];
+    const [request] = parameters as [{ id: DestinationId; environment: number }];
     if (/^(create|update|delete)Destination$/.test(method)) this.attempts.noteCommitted(request.id);
+    if (/^(update|delete)Destination$/.test(method)) {
+      const { id: destinationId, environment } = request;
+      this.cluster?.leaveBarrier({ destinationId, environment, version: this.view.configVersion(environment) });
+    }
     if (method !== 'recordResults') return;
     const { results } = request as unknown as { results: ResultToRecord[] };
     const { outcomes, paused } = result as { outcomes: RecordOutcome[]; paused: DestinationId[] };

@@ -1,5 +1,6 @@
 // The dispatcher with its real pipeline, recorder and payloads, on a virtual clock: requests end when the test says so,
-// and results are stored when it says so.
+// and results are stored when it says so. No whole service (app/service.ts): its store and its configuration would have
+// to be real, and these tests hold back single answers and change single destinations of theirs.
 import assert from 'node:assert/strict';
 import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
