@@ -9,13 +9,15 @@ import { startService } from './service.ts';
 
 const HEALTHY = 5;
 const EVENTS = 60;
+/** Its attempts hang for longer than these tests take, unless the machine is very busy. */
+const PATIENT = { retry_policy: { timeout_seconds: 60 } };
 
 describe('beside a destination that hangs', { concurrency: true }, () => {
   test('the healthy ones get all their events', async (t) => {
     const service = await startService(t);
     const api = new Api(service);
     const hanging = await startReceiver(t, hold);
-    const blocked = await api.subscribed(hanging.url, 'order.paid');
+    const blocked = await api.subscribed(hanging.url, 'order.paid', PATIENT);
     // Its in-flight limit is reached before the others have anything to do.
     await publish(api, 100);
     await hanging.arrived(50);
@@ -23,8 +25,7 @@ describe('beside a destination that hangs', { concurrency: true }, () => {
     await publish(api, EVENTS);
 
     await Promise.all(healthy.map((receiver) => receiver.arrived(EVENTS)));
-    assert.equal(hanging.requests.length, 50);
-    for (const { isGivenUp } of hanging.requests) assert.equal(isGivenUp, false, 'it still hangs');
+    assert.equal(countHanging(hanging), 50);
     const succeeded = await api.eventually(
       () => api.all<Delivery>('/v1/deliveries?status=succeeded'),
       ({ length }) => length === HEALTHY * EVENTS,
@@ -37,18 +38,23 @@ describe('beside a destination that hangs', { concurrency: true }, () => {
     const service = await startService(t, { MAX_IN_FLIGHT: '8' });
     const api = new Api(service);
     const hanging = await startReceiver(t, hold);
-    const blocked = await api.subscribed(hanging.url, 'order.paid');
+    const blocked = await api.subscribed(hanging.url, 'order.paid', PATIENT);
     await publish(api, 30);
     await hanging.arrived(6);
     const healthy = await startHealthy(t, api, 'order.shipped');
     await publish(api, EVENTS, 'order.shipped');
 
     await Promise.all(healthy.map((receiver) => receiver.arrived(EVENTS)));
-    assert.equal(hanging.requests.length, 6);
+    assert.equal(countHanging(hanging), 6);
     await api.change(blocked.id, { status: 'paused' });
     for (const request of hanging.requests) request.answer(200);
   });
 });
+
+/** Those that have timed out meanwhile made room for others. */
+function countHanging({ requests }: Receiver): number {
+  return requests.filter(({ isGivenUp }) => !isGivenUp).length;
+}
 
 async function startHealthy(t: Parameters<typeof startReceiver>[0], api: Api, type: string): Promise<Receiver[]> {
   const receivers = [];
