@@ -12,6 +12,7 @@ import { Service, runCommand } from '../e2e/service.ts';
 import type { Scope, Settings } from '../e2e/service.ts';
 import { MASTER_KEY } from '../store/data-dirs.ts';
 import { Databases } from '../store/postgres/databases.ts';
+import { isOwn } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 
 export type ClusterNode = {
@@ -195,7 +196,8 @@ export async function startStage(
   settings: Settings = {},
 ): Promise<Stage> {
   const stage = new Stage(scope, server, settings);
-  await server.create(stage.database, await new Databases(server).template());
+  // On a server of the test's own nothing takes up room, or writes, but what its nodes do.
+  await server.create(stage.database, isOwn(server) ? undefined : await new Databases(server).template());
   await stage.addNode();
   await Promise.all(Array.from({ length: count - 1 }, () => stage.addNode()));
   await stage.share();

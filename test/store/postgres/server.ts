@@ -38,6 +38,10 @@ export type OwnPostgres = PostgresServer & {
   resume: (how?: Resuming) => Promise<void>;
 };
 
+export function isOwn(server: PostgresServer): server is OwnPostgres {
+  return 'halt' in server;
+}
+
 export type Resuming = {
   /** As after a failover, on the losing side: it can be read until `pg_promote`. */
   asStandby?: boolean;
