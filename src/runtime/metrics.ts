@@ -87,11 +87,11 @@ function addGauges(registers: Registry[], gauges: Gauges): void {
   gauge('deliveries_waiting_in_memory', 'Deliveries due or nearly due that wait in memory.', gauges.waiting);
   gauge(
     'deliveries_unfinished',
-    'Deliveries of the shards that this node owns that are pending or retrying.',
+    'Deliveries of the shards that this node owns that are pending or retrying; NaN while the store cannot be read.',
     gauges.unfinished,
   );
   gauge('shards_owned', 'Shards that this node sends for; 256 in the whole cluster.', gauges.shardsOwned);
-  gauge('stored_bytes', 'What the data take on disk.', gauges.storedBytes);
+  gauge('stored_bytes', 'What the data take on disk; NaN while the store cannot be read.', gauges.storedBytes);
   gauge(
     'event_loop_delay_seconds',
     'Longest delay of the event loop since the last scrape, or in the last 15 s and more.',

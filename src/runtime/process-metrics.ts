@@ -45,7 +45,12 @@ export function addGauge(registers: Registry[], name: string, help: string, read
     help,
     registers,
     async collect() {
-      this.set(await read());
+      // What cannot be read just now, for the store is away, must not take the other metrics with it.
+      try {
+        this.set(await read());
+      } catch {
+        this.set(Number.NaN);
+      }
     },
   });
 }
