@@ -40,6 +40,9 @@ export interface Store extends ConfigurationStore, EventStore, DispatchStore, Hi
   close(): Promise<void>;
 }
 
+/** What a command has beside a running server: nothing that touches deliveries, which the server counts in memory. */
+export type ToolStore = Pick<Store, 'readEnvironments' | 'listApiKeys' | 'createApiKey' | 'revokeApiKey' | 'close'>;
+
 type Lanes = { accepting: number; recording: number };
 
 // ── Configuration: keys, destinations, subscriptions ─────────────────────────────────────────────────────

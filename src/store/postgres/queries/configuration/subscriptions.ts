@@ -4,7 +4,8 @@ import type { DestinationId, SubscriptionId } from '../../../../model/id.ts';
 import type { Subscription } from '../../../../model/subscription.ts';
 import type { Page, PageRequest } from '../../../store.ts';
 import { ID_BYTES_MAX } from '../../../rows/codec.ts';
-import { toSubscription, toSubscriptionPage } from '../../../rows/subscription-rows.ts';
+import { toPage } from '../../../rows/page.ts';
+import { toSubscription } from '../../../rows/subscription-rows.ts';
 import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
 import type { ReadContext, WriteContext } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
@@ -77,7 +78,7 @@ export function createSubscriptionReads({ read }: ReadContext) {
           destinationId === null
             ? await tx.run(SELECT_PAGE, page)
             : await tx.run(SELECT_PAGE_OF_DESTINATION, [...page, idBytes(destinationId)]);
-        return toSubscriptionPage(rows, limit);
+        return toPage(rows, limit, toSubscription);
       });
     },
   };

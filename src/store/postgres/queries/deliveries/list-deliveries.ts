@@ -6,7 +6,7 @@ import type { DeliveryId, DestinationId } from '../../../../model/id.ts';
 import { deliveryStatusCode, isUnfinished } from '../../../rows/codec.ts';
 import { createMatcher, statusesToRead } from '../../../rows/delivery-filter.ts';
 import { toDelivery } from '../../../rows/delivery-rows.ts';
-import { idRange } from '../../../rows/id-range.ts';
+import { idRange } from '../../../rows/page.ts';
 import type { DeliveryFilter, Page, PageRequest } from '../../../store.ts';
 import type { ReadContext } from '../../context.ts';
 import { statement, statementOfEveryShard } from '../../wire/statement.ts';
@@ -97,7 +97,7 @@ export function createDeliveryLists({ read, horizons }: ReadContext) {
         if (stream === null) return { rows: [], next: null };
         const matches = createMatcher(filter);
         const since = Math.max(filter.since ?? 0, horizons.before('rows'));
-        const [low, end] = idRange({ ...filter, since }, before === null ? null : idBytes(before));
+        const [low, end] = idRange({ ...filter, since }, before);
         let high = end;
         const rows: Delivery[] = [];
         let chunk = limit + 1;

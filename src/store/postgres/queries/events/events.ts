@@ -3,9 +3,9 @@ import type { Event, ScheduledDelivery } from '../../../../model/event.ts';
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
 import { originCode } from '../../../rows/codec.ts';
-import { selects, toEvent, toScheduled } from '../../../rows/event-rows.ts';
+import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, selects, toEvent, toScheduled } from '../../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../../rows/event-rows.ts';
-import { idRange } from '../../../rows/id-range.ts';
+import { idRange } from '../../../rows/page.ts';
 import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../../store.ts';
 import type {
   EventWithBody,
@@ -25,11 +25,6 @@ import { ROWS_SCANNED_MAX } from '../deliveries/list-deliveries.ts';
 type ListRequest = { environment: number; type: TypeSelection | null } & TimeRange & PageRequest<EventId>;
 type EventPage = Page<Event, EventId>;
 type IdRange = readonly [low: Uint8Array, high: Uint8Array];
-
-/** A pattern that selects no more types than this is the merge of their lists; else rows are walked and filtered. */
-const TYPES_MERGED_MAX = 32;
-/** How many types are looked at to find that out (`a.*` looks past the types further below `a`). */
-const TYPES_PROBED_MAX = 200;
 
 const TABLES = ['open_deliveries', 'done_deliveries'];
 const BEFORE_ALL = new Uint8Array(16);
@@ -106,7 +101,7 @@ export function createEventReads({ read, horizons }: ReadContext) {
     listEvents: (request: ListRequest): Promise<EventPage> =>
       read(async (tx) => {
         const since = Math.max(request.since ?? 0, horizons.before('rows'));
-        const range = idRange({ ...request, since }, request.before === null ? null : idBytes(request.before));
+        const range = idRange({ ...request, since }, request.before);
         const types = request.type === null ? null : await findTypes(tx, request.environment, request.type);
         return types === null ? walk(tx, request, range) : mergeTypes(tx, { ...request, types }, range);
       }),
