@@ -122,7 +122,7 @@ export type EnvironmentVersions = {
   authVersion: number;
 };
 
-export type ConfigurationChanges = {
+type ConfigurationChanges = {
   version: number;
   currentVersion: number;
   destinations: DestinationWithKeys[];
@@ -238,7 +238,7 @@ interface DispatchStore {
 }
 
 /** `shards`: only destinations of these; absent: of all. They must be the same on every page. */
-export type SweepRequest = { after: string | null; limit: number; shards?: readonly number[] };
+type SweepRequest = { after: string | null; limit: number; shards?: readonly number[] };
 
 export type SweepPage = { destinations: { destinationId: DestinationId; dueAt: number }[]; next: string | null };
 

@@ -44,7 +44,7 @@ const appendCode = (parameter: string): string =>
   `substr(CAST(response_codes || ${parameter} AS BLOB), -${2 * RESPONSE_CODES_MAX})`;
 
 // The decision as `afterResult` has it (transitions.ts), which leaves nothing of what a forced attempt had kept: two
-// columns that need not be bound. `writeState` in delivery-rows.ts writes every other move.
+// columns that need not be bound; the conformance suite holds it to that. `writeState` writes every other move.
 const MOVE_ON = statement(`
   UPDATE deliveries
   SET status = ?1, dead_reason = ?2, completed_at = ?3, due_at = ?4, schedule_position = ?5,

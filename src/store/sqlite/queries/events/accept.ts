@@ -16,12 +16,13 @@ const INSERT_EVENT = statement(
 
 const INSERT_BODY = statement('INSERT INTO event_bodies (event_id, environment, body) VALUES (?, ?, ?)');
 
-// As `born` has it (transitions.ts): what is the same for every new delivery is a column's default, and is not bound.
+// As `born` has it (transitions.ts), to which the conformance suite holds it: what is the same for every new delivery
+// is a column's default, and is not bound.
 const INSERT_PENDING = statement(`
   INSERT INTO deliveries (id, environment, event_id, destination, subscription_id, origin, updated_at, status, due_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ${PENDING}, ?)`);
 
-// As `bornDead` has it.
+// As `bornDead` has it, likewise.
 const INSERT_DEAD = statement(`
   INSERT INTO deliveries (id, environment, event_id, destination, subscription_id, origin, updated_at, status,
                           dead_reason, completed_at)
