@@ -75,10 +75,10 @@ const PAUSE = statement<{ id: Uint8Array; environment: number }>(`
 
 export const recordResults: Write<'recordResults'> = (context, { results, health, now }) =>
   context.write(() => {
-    const paused: DestinationId[] = [];
-    const outcomes = results.map((result) => recordOne(context, result, { now, paused }));
+    const batch: Batch = { now, paused: [] };
+    const outcomes = results.map((result) => recordOne(context, result, batch));
     for (const one of health) writeHealth(context, one);
-    return { outcomes, paused };
+    return { outcomes, paused: batch.paused };
   });
 
 /** `paused`: gets the destination if the result pauses it. */
