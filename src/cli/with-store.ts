@@ -4,7 +4,7 @@ import type { SettingName, Settings } from '../config.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { openToolStore } from '../store/open.ts';
-import type { ToolStore } from '../store/open.ts';
+import type { ToolStore } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
 import type { CommandLine } from './command.ts';
 import { tell } from './output.ts';

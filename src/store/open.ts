@@ -3,11 +3,8 @@ import type { Clock } from '../runtime/clock.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { parseMasterKey } from './master-key.ts';
-import type { ToolStore } from './sqlite/tool-store.ts';
 import { StoreError } from './store.ts';
-import type { Store } from './store.ts';
-
-export type { ToolStore };
+import type { Store, ToolStore } from './store.ts';
 
 type OpenOptions = {
   /** `postgres://…`; null: the embedded store in `dataDir`. */

@@ -40,6 +40,9 @@ export interface Store extends ConfigurationStore, EventStore, DispatchStore, Hi
   close(): Promise<void>;
 }
 
+/** What a command has beside a running server: nothing that touches deliveries, which the server counts in memory. */
+export type ToolStore = Pick<Store, 'readEnvironments' | 'listApiKeys' | 'createApiKey' | 'revokeApiKey' | 'close'>;
+
 type Lanes = { accepting: number; recording: number };
 
 // ── Configuration: keys, destinations, subscriptions ─────────────────────────────────────────────────────
@@ -235,7 +238,7 @@ interface DispatchStore {
 }
 
 /** `shards`: only destinations of these; absent: of all. They must be the same on every page. */
-export type SweepRequest = { after: string | null; limit: number; shards?: readonly number[] };
+type SweepRequest = { after: string | null; limit: number; shards?: readonly number[] };
 
 export type SweepPage = { destinations: { destinationId: DestinationId; dueAt: number }[]; next: string | null };
 

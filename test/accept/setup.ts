@@ -29,7 +29,6 @@ export function setUp(
     masterKey: new Uint8Array(32),
     clock,
     random,
-    dataDir: null,
     diskReserveBytes: 0,
     maxBacklogPerDestination: 5,
   });

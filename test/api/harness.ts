@@ -129,7 +129,6 @@ export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Ap
 function openInMemory(clock: ManualClock): Store {
   return openInThreadStore({
     path: ':memory:',
-    dataDir: null,
     masterKey: random.bytes(32),
     clock,
     random,

@@ -81,7 +81,6 @@ export class World {
       masterKey: MASTER_KEY,
       clock: this.clock,
       random: this.random.fork(),
-      dataDir: null,
       diskReserveBytes: 0,
       maxBacklogPerDestination: this.settings.MAX_BACKLOG,
     });

@@ -18,7 +18,8 @@ import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { TAKEN_KEY, fill, readEverything } from './everything.ts';
 import { CITUS_URL } from './postgres/citus.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
-import type { Layout } from './postgres/databases.ts';
+import { stepped } from './postgres/stepped-pipeline.ts';
+import type { Layout } from '../../src/store/postgres/schema/migrate.ts';
 import { databaseOf } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { sharedPostgres } from './postgres/shared.ts';
@@ -102,7 +103,7 @@ describe('a copy', () => {
 
   it('fits a database that is laid out to be distributed', async (t) => {
     const { dataDir } = await makeSource(t);
-    const url = await databases.make(t, 'portable');
+    const url = await databases.make(t, 'distributed');
     const report = await copy(dataDir, url);
     assert.ok(report.tables.attempts.rows > 0);
     const target = await open(t, url);
@@ -115,7 +116,7 @@ describe('a copy', () => {
       const names: string[] = [];
       const beforeStatement = async (name: string): Promise<void> => void names.push(name);
       const url = await databases.make(t, layout);
-      const target = await openPostgresCopyTarget(storeOptions(url, { beforeStatement }));
+      const target = await openPostgresCopyTarget(storeOptions(url, { createPipeline: stepped(beforeStatement) }));
       await target.begin('a source');
       await target.insert(table!, { rows: [], progress: { rows: 0, position: null, isDone: true } });
       await target.close();
@@ -123,7 +124,7 @@ describe('a copy', () => {
     };
     // A cluster given from outside is never laid out for one machine.
     assert.equal(await putOff('partitioned'), CITUS_URL === undefined);
-    assert.equal(await putOff('portable'), false);
+    assert.equal(await putOff('distributed'), false);
   });
 
   it('goes on after any table it was cut off in, and cannot be served before', async (t) => {

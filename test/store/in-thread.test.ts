@@ -10,7 +10,6 @@ testStore(
   async (t, { maxBacklogPerDestination = 1_000_000 }) => {
     const store = openInThreadStore({
       path: ':memory:',
-      dataDir: null,
       masterKey: systemRandom.bytes(32),
       diskReserveBytes: 0,
       maxBacklogPerDestination,

@@ -14,6 +14,7 @@ import type { Tx } from '../../src/store/postgres/wire/transaction.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
+import { stepped } from './postgres/stepped-pipeline.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Proxy } from './postgres/proxy.ts';
 import { startPostgres } from './postgres/server.ts';
@@ -70,7 +71,9 @@ describe('a server that crashes at COMMIT and gives the transaction’s id to an
         given = Number(other!['xid']);
       }
     };
-    const store = await openPostgresStore(storeOptions(url, { clock: patientClock, beforeStatement }));
+    const store = await openPostgresStore(
+      storeOptions(url, { clock: patientClock, createPipeline: stepped(beforeStatement) }),
+    );
     atEnd(t, () => store.close());
     const scene = new Scene(store);
     const destination = await scene.createDestination();
@@ -197,7 +200,9 @@ describe('what cannot be stored', () => {
       if (name === 'transaction_xid' && commits === 2) proxy.goAway();
       return Promise.resolve();
     };
-    const store = await openPostgresStore(storeOptions(proxy.url, { clock: hastyClock, beforeStatement }));
+    const store = await openPostgresStore(
+      storeOptions(proxy.url, { clock: hastyClock, createPipeline: stepped(beforeStatement) }),
+    );
     atEnd(t, () => store.close());
     const scene = new Scene(store);
     const destination = await scene.createDestination();

@@ -14,7 +14,8 @@ import { Api } from '../e2e/api.ts';
 import { startService } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
-import type { Layout } from './postgres/databases.ts';
+import { stepped } from './postgres/stepped-pipeline.ts';
+import type { Layout } from '../../src/store/postgres/schema/migrate.ts';
 import { databaseOf } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { sharedPostgres } from './postgres/shared.ts';
@@ -56,7 +57,7 @@ async function openWatched(t: TestContext, layout: Layout, options: Partial<Post
     sent.push(name);
     return Promise.resolve();
   };
-  const store = await openPostgresStore(storeOptions(url, { ...options, beforeStatement }));
+  const store = await openPostgresStore(storeOptions(url, { ...options, createPipeline: stepped(beforeStatement) }));
   atEnd(t, () => store.close());
   const scene = new Scene(store);
   return { url, scene, sent, destination: await scene.createDestination() };
@@ -70,7 +71,7 @@ const keyed = (scene: Scene, idempotencyKey: string): Partial<NewEvent> => ({
 const isHeld = (one: AcceptResult): boolean =>
   one.result === 'failed' && one.error instanceof StoreError && one.error.code === 'key_held';
 
-for (const layout of ['partitioned', 'portable'] as const) {
+for (const layout of ['partitioned', 'distributed'] as const) {
   describe(`a key that another transaction holds (${layout})`, () => {
     it('is refused to who needs it, and the rest of its batch is accepted', async (t) => {
       const { url, scene, destination } = await openWatched(t, layout);

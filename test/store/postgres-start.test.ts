@@ -14,6 +14,7 @@ import { Service, environmentOf, runCommand, startService } from '../e2e/service
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
+import { stepped } from './postgres/stepped-pipeline.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { sharedPostgres } from './postgres/shared.ts';
 import { Scene } from './scene.ts';
@@ -68,7 +69,7 @@ function stopBefore(statement: string) {
     // A test that fails has nobody who lets go.
     await Promise.race([letGo.promise, delay(systemClock, 2 * WAIT_MS_MAX)]);
   };
-  return { beforeStatement, reached: reached.promise, letGo: () => letGo.resolve() };
+  return { createPipeline: stepped(beforeStatement), reached: reached.promise, letGo: () => letGo.resolve() };
 }
 
 /** Resolves when somebody waits for another's lock of the kind that those who start take. */
@@ -85,8 +86,8 @@ async function whenSomebodyWaits(url: string): Promise<void> {
 describe('the first keys', () => {
   it('are made by one of those who start together', async (t) => {
     const url = await databases.make(t);
-    const { beforeStatement, reached, letGo } = stopBefore('api_keys_insert');
-    const [fast, slow] = [await open(t, url, { beforeStatement }), await open(t, url)];
+    const { createPipeline, reached, letGo } = stopBefore('api_keys_insert');
+    const [fast, slow] = [await open(t, url, { createPipeline }), await open(t, url)];
     const [first, second] = [new Scene(fast.store).apiKey(), new Scene(slow.store).apiKey()];
     const making = fast.store.createFirstApiKeys([first]);
     await reached;
@@ -179,8 +180,8 @@ describe('a copy into a database that a node serves', () => {
 
   it('waits for a node that is just starting, and is then refused', async (t) => {
     const url = await databases.make(t);
-    const { beforeStatement, reached, letGo } = stopBefore('nodes_upsert');
-    const { cluster, node } = await open(t, url, { beforeStatement });
+    const { createPipeline, reached, letGo } = stopBefore('nodes_upsert');
+    const { cluster, node } = await open(t, url, { createPipeline });
     const target = await openTarget(t, url);
     const adding = cluster.addNode(node);
     await reached;
@@ -193,9 +194,9 @@ describe('a copy into a database that a node serves', () => {
 
   it('makes a node wait that starts at that moment, and then refuses it', async (t) => {
     const url = await databases.make(t);
-    const { beforeStatement, reached, letGo } = stopBefore('copy_progress_insert');
+    const { createPipeline, reached, letGo } = stopBefore('copy_progress_insert');
     const { cluster, node } = await open(t, url);
-    const target = await openTarget(t, url, { beforeStatement });
+    const target = await openTarget(t, url, { createPipeline });
     const beginning = target.begin(SOURCE);
     await reached;
     const adding = assert.rejects(cluster.addNode(node), refuses('postrider copy'));

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { TABLE_STATEMENTS } from '../../src/store/postgres/copy/copy-tables.ts';
 import { DISTRIBUTED, LOCAL, REFERENCE } from '../../src/store/postgres/schema/migrate.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { listStatements } from '../../src/store/postgres/wire/statement.ts';
+import { STATEMENTS } from '../../src/store/postgres/wire/statement.ts';
 import { atEnd } from './data-dirs.ts';
 import { storeOptions } from './postgres/databases.ts';
 import type { PostgresServer } from './postgres/server.ts';
@@ -24,7 +24,7 @@ const PLANNING = [
 ];
 
 const HOT = new RegExp(`\\b(${DISTRIBUTED.join('|')})\\b`);
-const statements = listStatements();
+const statements = [...STATEMENTS.values()];
 const hot = statements.filter(({ text }) => HOT.test(text));
 
 /** A table that grows, or one of its partitions. */

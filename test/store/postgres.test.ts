@@ -21,6 +21,6 @@ if (CITUS_URL === undefined) {
   testStore('PostgreSQL', (t, options) => databases.open(t, options), { propertyRuns: 2 });
 }
 const distributed = CITUS_URL === undefined ? 'PostgreSQL, laid out to be distributed' : 'Citus';
-testStore(distributed, (t, options) => databases.open(t, { ...options, portable: true }), {
+testStore(distributed, (t, options) => databases.open(t, options, 'distributed'), {
   propertyRuns: 2,
 });

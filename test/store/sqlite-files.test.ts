@@ -9,6 +9,8 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createSealer } from '../../src/runtime/sealer.ts';
 import { createWriter } from '../../src/store/sqlite/file/connection.ts';
+import { readEnvironments } from '../../src/store/sqlite/queries/configuration/environments.ts';
+import { acceptEvents } from '../../src/store/sqlite/queries/events/accept.ts';
 import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
 import { openPrepared } from '../../src/store/sqlite/file/prepare-database.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -99,7 +101,7 @@ describe('files taken away from under the store', () => {
         return 'order.paid';
       },
     };
-    assert.throws(() => writer.run('acceptEvents', [[event]]), unavailable);
+    assert.throws(() => writer.run(acceptEvents, [event]), unavailable);
   });
 
   it('and put back: the store goes on, with nothing in it of what was refused meanwhile', async (t) => {
@@ -149,5 +151,5 @@ describe('files taken away from under the store', () => {
 
 /** For making events only. */
 function sceneOf(writer: ReturnType<typeof createWriter>): Scene {
-  return new Scene({ readEnvironments: async () => writer.run('readEnvironments', []) } as never);
+  return new Scene({ readEnvironments: async () => writer.run(readEnvironments) } as never);
 }

@@ -7,13 +7,11 @@ import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createSealer } from '../../src/runtime/sealer.ts';
-import { createWriter } from '../../src/store/sqlite/file/connection.ts';
+import { storeOn } from '../support/in-thread-store.ts';
 import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
 import { openDatabase, readNumber } from '../../src/store/sqlite/file/database.ts';
 import { openPrepared } from '../../src/store/sqlite/file/prepare-database.ts';
-import { READING, WRITING } from '../../src/store/sqlite/methods.ts';
 import { StoreError } from '../../src/store/store.ts';
-import type { Store } from '../../src/store/store.ts';
 import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { DAY, LIVE, MANY, START, Scene, result, retryAt, succeed } from './scene.ts';
 
@@ -91,21 +89,15 @@ function openCramped(t: TestContext, pagesMax: number): { scene: Scene; grow: ()
   const path = databasePath(makeDataDir(t));
   const db = openPrepared(path, createSealer(MASTER_KEY, systemRandom));
   db.exec(`PRAGMA max_page_count = ${pagesMax}`);
-  const connection = createWriter({
-    db,
-    masterKey: MASTER_KEY,
-    dataDir: null,
+  const options = {
     diskReserveBytes: 0,
     maxBacklogPerDestination: 1_000_000,
     clock: systemClock,
     random: systemRandom,
-    passive: { start: () => {}, isRunning: () => false, wait: () => {} },
-  });
-  atEnd(t, () => connection.close());
-  const run = async (name: (typeof READING | typeof WRITING)[number], parameters: unknown[]) =>
-    connection.run(name, parameters);
-  const methods = [...READING, ...WRITING].map((name) => [name, (...parameters: unknown[]) => run(name, parameters)]);
-  const scene = new Scene(Object.fromEntries(methods) as Store);
+  };
+  const store = storeOn(db, { ...options, masterKey: MASTER_KEY });
+  atEnd(t, () => store.close());
+  const scene = new Scene(store);
   return { scene, grow: () => db.exec('PRAGMA max_page_count = 1000000') };
 }
 

@@ -1,37 +1,44 @@
-// The embedded store in the calling thread, for tests and simulation: the same methods on one connection, each run
+// The embedded store in the calling thread, for tests and simulation: the same queries on one connection, each run
 // to its end before its promise is returned.
+import { join } from 'node:path';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { createSealer } from '../../src/runtime/sealer.ts';
-import type { Store } from '../../src/store/store.ts';
-import { checkpointPassively } from '../../src/store/sqlite/threads/checkpoint.ts';
+import type { WriteContext, WriteOptions } from '../../src/store/sqlite/context.ts';
 import { createWriter } from '../../src/store/sqlite/file/connection.ts';
-import type { WriteOptions } from '../../src/store/sqlite/context.ts';
-import { READING, WRITING } from '../../src/store/sqlite/methods.ts';
-import type { MethodName } from '../../src/store/sqlite/methods.ts';
-import { openInMemory } from '../../src/store/sqlite/file/prepare-database.ts';
+import { openDatabase, readNumber } from '../../src/store/sqlite/file/database.ts';
+import type { Database } from '../../src/store/sqlite/file/database.ts';
+import { fillDatabase } from '../../src/store/sqlite/file/prepare-database.ts';
+import { createStore } from '../../src/store/sqlite/methods.ts';
+import type { Runner } from '../../src/store/sqlite/methods.ts';
+import { checkpointPassively } from '../../src/store/sqlite/threads/checkpoint.ts';
+import type { Store } from '../../src/store/store.ts';
 
-type InThreadOptions = WriteOptions & {
-  /** `:memory:`, or the URI of one in memory that has a name. */
-  path: string;
-  masterKey: Uint8Array;
-  clock: Clock;
-  random: Random;
-};
+/** A directory that is not there: the store finds no files to watch in it, and no disk that could be full. */
+const NO_DATA_DIR = join(import.meta.dirname, 'in-memory');
 
-export function openInThreadStore(options: InThreadOptions): Store {
-  const db = openInMemory(options.path, createSealer(options.masterKey, options.random));
-  const connection = createWriter({
-    ...options,
-    db,
-    passive: { start: () => checkpointPassively(db), isRunning: () => false, wait: () => {} },
-  });
-  const run = async (name: MethodName, parameters: unknown[]): Promise<unknown> => {
-    const result = connection.run(name, parameters);
-    connection.afterRun();
-    return result;
+type Options = Omit<WriteOptions, 'dataDir'> & { masterKey: Uint8Array; clock: Clock; random: Random };
+
+/** `path`: `:memory:`, or the URI of one in memory that has a name, which may be there already. */
+export function openInMemory(path: string, { masterKey, random }: Pick<Options, 'masterKey' | 'random'>): Database {
+  const db = openDatabase(path);
+  if (readNumber(db, 'PRAGMA user_version') === 0) fillDatabase(db, createSealer(masterKey, random));
+  return db;
+}
+
+export function openInThreadStore({ path, ...options }: Options & { path: string }): Store {
+  return storeOn(openInMemory(path, options), { ...options, dataDir: NO_DATA_DIR });
+}
+
+export function storeOn(db: Database, options: Options & { dataDir?: string }): Store {
+  const passive = { start: () => checkpointPassively(db), isRunning: () => false, wait: () => {} };
+  const writer = createWriter({ dataDir: NO_DATA_DIR, ...options, db, passive });
+  const runner: Runner<WriteContext> = {
+    async run(query, ...parameters) {
+      const result = writer.run(query, ...parameters);
+      writer.afterRun();
+      return result;
+    },
   };
-  const names: MethodName[] = [...READING, ...WRITING];
-  const methods = names.map((name) => [name, (...parameters: unknown[]) => run(name, parameters)]);
-  return { ...Object.fromEntries(methods), close: async () => connection.close() } as Store;
+  return createStore(runner, runner, async () => writer.close());
 }

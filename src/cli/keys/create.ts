@@ -5,7 +5,7 @@ import type { ApiKey, Mode, Scope } from '../../model/api-key.ts';
 import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import type { ToolStore } from '../../store/open.ts';
+import type { ToolStore } from '../../store/store.ts';
 import { JSON_FLAG } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';

@@ -1,7 +1,7 @@
 // Revokes an API key. A running service refuses it within a second.
 import { UsageError } from '../../config.ts';
 import { isId } from '../../model/id.ts';
-import type { ToolStore } from '../../store/open.ts';
+import type { ToolStore } from '../../store/store.ts';
 import { JSON_FLAG } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';

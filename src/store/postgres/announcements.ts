@@ -21,7 +21,7 @@ const CLOSE_WITHIN_MS = 1_000;
 /** An announcement is worth no fsync. */
 const SETTINGS = ['synchronous_commit = off', "application_name = 'postrider-announcements'"];
 
-type Announcements = Pick<ClusterStore, 'announce' | 'listen'> & { close: () => Promise<void> };
+export type Announcements = Pick<ClusterStore, 'announce' | 'listen'> & { close: () => Promise<void> };
 type Listener = Parameters<ClusterStore['listen']>[0];
 /** `drop`: at once, and another takes its place. */
 type Connection = { client: Client; drop: (error?: Error) => void };

@@ -1,12 +1,25 @@
-// What every query file is given.
+// What every query is given. A query is one method of store.ts, in a transaction or in several.
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
+import type { RecordOutcome, ResultToRecord, Store } from '../store.ts';
 import type { Backlog, BacklogChange } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
+import type { HeldKeys } from './queries/events/held-keys.ts';
 import type { Partitions } from './schema/partitions.ts';
 import type { Transactions, Tx } from './wire/transaction.ts';
 
-export type ReadContext = {
+/** The methods of the store that have a query of their own. */
+type Method = Exclude<keyof Store, 'close' | 'lanes' | 'cluster' | 'findTrouble'>;
+type Query<Context, Name extends Method> = (
+  context: Context,
+  ...parameters: Parameters<Store[Name]>
+) => ReturnType<Store[Name]>;
+
+export type Read<Name extends Method> = Query<ReadContext, Name>;
+export type Configure<Name extends Method> = Query<ConfigurationContext, Name>;
+export type Write<Name extends Method> = Query<WriteContext, Name>;
+
+type ReadContext = {
   sealer: Sealer;
   horizons: Horizons;
   read: Transactions['read'];
@@ -27,9 +40,15 @@ export type WriteContext = ConfigurationContext & {
   backlog: Backlog;
   /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
   backlogMax: number;
+  heldKeys: HeldKeys;
+  /** What became of results that were handed in before. */
+  recorded: WeakMap<ResultToRecord, Recorded>;
   /** How long accepting waits for an idempotency key that another transaction holds. */
   keyWaitMs: number;
 };
+
+/** `xid`: of the transaction that may have stored it; null: it is stored. */
+type Recorded = { xid: string | null; outcome: RecordOutcome };
 
 /** A transaction whose changes of the backlog count when it is committed. */
 export async function writeCounted<Result>(

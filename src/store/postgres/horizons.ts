@@ -6,17 +6,7 @@ import type { Tx } from './wire/transaction.ts';
 
 type HorizonName = 'bodies' | 'rows';
 
-export interface Horizons {
-  /** Events made before this (Unix ms) have no body any more, or no rows. */
-  before(name: HorizonName): number;
-  /** Whether an event of this id, and so all that hangs on it, is past the horizon. */
-  hides(name: HorizonName, eventId: string): boolean;
-  /** Other nodes move them too. */
-  refresh(tx: Tx): Promise<void>;
-  /** In the store; to be followed by `note` once committed. */
-  raise(tx: Tx, name: HorizonName, before: number): Promise<unknown>;
-  note(name: HorizonName, before: number): void;
-}
+export type Horizons = ReturnType<typeof createHorizons>;
 
 const SELECT = statement<{ name: HorizonName; before: number }>('horizons_select', 'SELECT name, before FROM horizons');
 
@@ -25,18 +15,22 @@ const RAISE = statement<never>(
   'UPDATE horizons SET before = $2::int8 WHERE name = $1 AND before < $2::int8',
 );
 
-export function createHorizons(): Horizons {
+export function createHorizons() {
   const times: Record<HorizonName, number> = { bodies: 0, rows: 0 };
   const note = (name: HorizonName, before: number): void => {
     times[name] = Math.max(times[name], before);
   };
   return {
-    before: (name) => times[name],
-    hides: (name, eventId) => idTime(eventId) < times[name],
-    async refresh(tx) {
+    /** Events made before this (Unix ms) have no body any more, or no rows. */
+    before: (name: HorizonName): number => times[name],
+    /** Whether an event of this id, and so all that hangs on it, is past the horizon. */
+    hides: (name: HorizonName, eventId: string): boolean => idTime(eventId) < times[name],
+    /** Other nodes move them too. */
+    async refresh(tx: Tx): Promise<void> {
       for (const { name, before } of await tx.run(SELECT)) note(name, before);
     },
-    raise: (tx, name, before) => tx.change(RAISE, [name, before]),
+    /** In the store; to be followed by `note` once committed. */
+    raise: (tx: Tx, name: HorizonName, before: number): Promise<number> => tx.change(RAISE, [name, before]),
     note,
   };
 }

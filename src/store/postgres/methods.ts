@@ -1,78 +1,144 @@
-// The store's methods over their transactions.
-import type { ClusterStore, Store } from '../store.ts';
-import { countBacklog } from './backlog.ts';
-import type { ConfigurationContext, ReadContext, WriteContext } from './context.ts';
-import { createAcceptWrites } from './queries/events/accepting.ts';
-import { createApiKeyReads, createApiKeyWrites } from './queries/configuration/api-keys.ts';
-import { createBarrierMethods } from './queries/cluster/barriers.ts';
-import { createChangeReads } from './queries/configuration/changes.ts';
-import { createDestinationReads, createDestinationWrites } from './queries/configuration/destinations.ts';
-import { createEndDeleted } from './queries/maintenance/end-deleted.ts';
-import { createEnvironmentReads } from './queries/configuration/environments.ts';
-import { createErase } from './queries/maintenance/erase.ts';
-import { createEventReads } from './queries/events/events.ts';
-import { createFindWorkReads } from './queries/deliveries/find-work.ts';
-import { createHealthReads } from './queries/deliveries/health.ts';
-import { createDeliveryLists } from './queries/deliveries/list-deliveries.ts';
-import { createKeyReads } from './queries/events/idempotency.ts';
-import { createNodeMethods } from './queries/cluster/nodes.ts';
-import { createPrune } from './queries/maintenance/prune.ts';
-import { createDeliveryReads } from './queries/deliveries/read-delivery.ts';
-import { createRecordWrites } from './queries/deliveries/recording.ts';
-import { createReplayWrites } from './queries/events/replay.ts';
-import { createSendAgainWrites } from './queries/deliveries/send-again.ts';
-import { createSigningKeyWrites } from './queries/configuration/signing-keys.ts';
-import { createStats } from './queries/maintenance/stats.ts';
-import { createSubscriptionReads, createSubscriptionWrites } from './queries/configuration/subscriptions.ts';
+// The store's methods, each by the query that answers it and the context that it has.
+import type { ClusterStore, Store, ToolStore } from '../store.ts';
+import type { Announcements } from './announcements.ts';
+import type { ConfigurationContext, WriteContext } from './context.ts';
+import { acknowledgeChanges, isChangeWaiting } from './queries/cluster/barriers.ts';
+import {
+  addNode,
+  freeShards,
+  readCluster,
+  removeExpired,
+  removeNode,
+  renewLease,
+  setLeaving,
+  takeShards,
+} from './queries/cluster/nodes.ts';
+import {
+  createApiKey,
+  createFirstApiKeys,
+  listApiKeys,
+  readApiKeys,
+  revokeApiKey,
+  touchApiKeys,
+} from './queries/configuration/api-keys.ts';
+import { readChanges } from './queries/configuration/changes.ts';
+import {
+  createDestination,
+  deleteDestination,
+  listDestinations,
+  readDestination,
+  updateDestination,
+} from './queries/configuration/destinations.ts';
+import { readEnvironments } from './queries/configuration/environments.ts';
+import { endSigningKey, rotateSigningKey } from './queries/configuration/signing-keys.ts';
+import {
+  createSubscription,
+  deleteSubscription,
+  listSubscriptions,
+  readSubscription,
+} from './queries/configuration/subscriptions.ts';
+import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
+import { readHealth } from './queries/deliveries/health.ts';
+import { listDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
+import { recordResults } from './queries/deliveries/recording.ts';
+import { replayDead, retryDelivery } from './queries/deliveries/send-again.ts';
+import { acceptEvents } from './queries/events/accepting.ts';
+import { listEvents, readEvent, readScheduledDeliveries } from './queries/events/events.ts';
+import { readKeyHolder } from './queries/events/idempotency.ts';
+import { replayEvent } from './queries/events/replay.ts';
+import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
+import { eraseBodies } from './queries/maintenance/erase.ts';
+import { pruneRows } from './queries/maintenance/prune.ts';
+import { readStats, recountUnfinished } from './queries/maintenance/stats.ts';
 import type { Transactions } from './wire/transaction.ts';
 
-function createReadMethods(context: ReadContext) {
+/** Runs a query until the store is closed, with errors as the store's own. */
+type Run = <Context, Parameters extends unknown[], Result>(
+  query: (context: Context, ...parameters: Parameters) => Promise<Result>,
+  context: Context,
+  ...parameters: Parameters
+) => Promise<Result>;
+
+type Surroundings = Required<Pick<Store, 'lanes' | 'cluster' | 'close'>>;
+
+export function createStore(run: Run, context: WriteContext, { lanes, cluster, close }: Surroundings): Store {
   return {
-    ...createEnvironmentReads(context),
-    ...createChangeReads(context),
-    ...createApiKeyReads(context),
-    ...createDestinationReads(context),
-    ...createSubscriptionReads(context),
-    ...createKeyReads(context),
-    ...createEventReads(context),
-    ...createFindWorkReads(context),
-    ...createHealthReads(context),
-    ...createDeliveryLists(context),
-    ...createDeliveryReads(context),
+    lanes,
+    cluster,
+    close,
+    readEnvironments: () => run(readEnvironments, context),
+    readChanges: (request) => run(readChanges, context, request),
+    readApiKeys: () => run(readApiKeys, context),
+    listApiKeys: (request) => run(listApiKeys, context, request),
+    createApiKey: (key) => run(createApiKey, context, key),
+    createFirstApiKeys: (keys) => run(createFirstApiKeys, context, keys),
+    revokeApiKey: (request) => run(revokeApiKey, context, request),
+    touchApiKeys: (uses) => run(touchApiKeys, context, uses),
+    createDestination: (destination, limits) => run(createDestination, context, destination, limits),
+    readDestination: (request) => run(readDestination, context, request),
+    listDestinations: (request) => run(listDestinations, context, request),
+    updateDestination: (request) => run(updateDestination, context, request),
+    deleteDestination: (request) => run(deleteDestination, context, request),
+    rotateSigningKey: (request) => run(rotateSigningKey, context, request),
+    endSigningKey: (request) => run(endSigningKey, context, request),
+    createSubscription: (request, limits) => run(createSubscription, context, request, limits),
+    readSubscription: (request) => run(readSubscription, context, request),
+    listSubscriptions: (request) => run(listSubscriptions, context, request),
+    deleteSubscription: (request) => run(deleteSubscription, context, request),
+
+    acceptEvents: (events) => run(acceptEvents, context, events),
+    readKeyHolder: (request) => run(readKeyHolder, context, request),
+    replayEvent: (request) => run(replayEvent, context, request),
+    readEvent: (request) => run(readEvent, context, request),
+    readScheduledDeliveries: (request) => run(readScheduledDeliveries, context, request),
+    listEvents: (request) => run(listEvents, context, request),
+
+    sweep: (request) => run(sweep, context, request),
+    refill: (requests) => run(refill, context, requests),
+    readPayloads: (eventIds) => run(readPayloads, context, eventIds),
+    readHealth: () => run(readHealth, context),
+    recordResults: (request) => run(recordResults, context, request),
+
+    listDeliveries: (request) => run(listDeliveries, context, request),
+    readDelivery: (request) => run(readDelivery, context, request),
+    retryDelivery: (request) => run(retryDelivery, context, request),
+    replayDead: (request) => run(replayDead, context, request),
+
+    eraseBodies: (request) => run(eraseBodies, context, request),
+    pruneRows: (request) => run(pruneRows, context, request),
+    endDeletedDeliveries: (request) => run(endDeletedDeliveries, context, request),
+    readStats: (shards) => run(readStats, context, shards),
   };
 }
 
-/** What commands use beside a running server: nothing here touches deliveries, which the server counts in memory. */
-export function createToolMethods(context: ConfigurationContext) {
-  return { ...createReadMethods(context), ...createApiKeyWrites(context) };
-}
-
-export function createMethods(context: WriteContext): Omit<Store, 'close' | 'lanes' | 'cluster'> {
+/** `leases`: on a connection of their own, for nothing else may keep a node from proving that it lives. */
+export function createClusterStore(
+  run: Run,
+  { leases, context, announcements }: { leases: Transactions; context: WriteContext; announcements: Announcements },
+): ClusterStore {
   return {
-    ...createToolMethods(context),
-    ...createDestinationWrites(context),
-    ...createSigningKeyWrites(context),
-    ...createSubscriptionWrites(context),
-    ...createAcceptWrites(context),
-    ...createReplayWrites(context),
-    ...createRecordWrites(context),
-    ...createSendAgainWrites(context),
-    ...createErase(context),
-    ...createPrune(context),
-    ...createEndDeleted(context),
-    ...createStats(context),
+    addNode: (node) => run(addNode, leases, node),
+    renewLease: (id) => run(renewLease, leases, id),
+    removeExpired: () => run(removeExpired, leases),
+    takeShards: (request) => run(takeShards, leases, request),
+    freeShards: (request) => run(freeShards, leases, request),
+    setLeaving: (id) => run(setLeaving, leases, id),
+    removeNode: (id) => run(removeNode, leases, id),
+    readCluster: () => run(readCluster, leases),
+    acknowledgeChanges: (request) => run(acknowledgeChanges, context, request),
+    isChangeWaiting: (id) => run(isChangeWaiting, context, id),
+    recountUnfinished: () => run(recountUnfinished, context),
+    announce: announcements.announce,
+    listen: announcements.listen,
   };
 }
 
-/** What nodes do on their own connection (`leases`), and what concerns them among the rest. */
-export function createClusterMethods(
-  leases: Transactions,
-  context: WriteContext,
-): Omit<ClusterStore, 'announce' | 'listen'> {
-  const { read, backlog } = context;
+export function createToolStore(run: Run, context: ConfigurationContext, close: Store['close']): ToolStore {
   return {
-    ...createNodeMethods(leases),
-    ...createBarrierMethods(context),
-    recountUnfinished: () => read(async (tx) => backlog.replace(await countBacklog(tx))),
+    readEnvironments: () => run(readEnvironments, context),
+    listApiKeys: (request) => run(listApiKeys, context, request),
+    createApiKey: (key) => run(createApiKey, context, key),
+    revokeApiKey: (request) => run(revokeApiKey, context, request),
+    close,
   };
 }

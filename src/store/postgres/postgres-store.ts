@@ -1,10 +1,10 @@
-// The store on PostgreSQL: opens its pools, brings the schema up, and hands out the methods.
-import type { Pool } from 'pg';
+// The store on PostgreSQL: opens its pools, brings the schema up, and runs the methods until it is closed.
+import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
-import type { ClusterStore, Store } from '../store.ts';
+import type { Store, ToolStore } from '../store.ts';
 import { createAnnouncements } from './announcements.ts';
 import { loadBacklog } from './backlog.ts';
 import { openPool, withConnection } from './wire/connections.ts';
@@ -14,10 +14,12 @@ import { readDatabaseAddress } from './wire/database-address.ts';
 import { toStoreError } from './wire/errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
-import { createClusterMethods, createMethods, createToolMethods } from './methods.ts';
+import { createClusterStore, createStore, createToolStore } from './methods.ts';
+import { HeldKeys } from './queries/events/held-keys.ts';
 import { MIGRATION_ANSWER_TIMEOUT_MS, migrate } from './schema/migrate.ts';
 import type { Layout } from './schema/migrate.ts';
 import { noPartitions, openPartitions } from './schema/partitions.ts';
+import type { Pipeline } from './wire/pipeline.ts';
 import { createTransactions } from './wire/transaction.ts';
 
 export type PostgresStoreOptions = {
@@ -29,12 +31,10 @@ export type PostgresStoreOptions = {
   maxBacklogPerDestination?: number;
   /** How long a batch of events waits for an idempotency key that another transaction holds. Default 500 ms. */
   keyWaitMs?: number;
-  /** A new database is laid out as on Citus: no partitions, and each statement that writes names one shard. */
-  portable?: boolean;
   /** A connection that nobody was using broke. The next one who needs it gets a new one. */
   onConnectionError?: (error: Error) => void;
-  /** For tests: awaited before every statement of a transaction, by its name, and before COMMIT. */
-  beforeStatement?: (name: string) => Promise<void>;
+  /** How a transaction's statements get to the server. Default: those of a turn together. */
+  createPipeline?: (client: PoolClient) => Pipeline;
 };
 
 const BACKLOG_MAX_DEFAULT = 10_000_000;
@@ -57,25 +57,30 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const pools = await openPools(options);
   try {
     const context = await createContext(options, pools);
-    const facade = createFacade(createMethods(context), pools);
-    return { ...facade, lanes: LANES, cluster: openCluster(options, pools, context) };
+    const announcements = createAnnouncements({ ...pools.connection, clock: options.clock });
+    const calls = new Calls(async () => {
+      await announcements.close();
+      await pools.close();
+    });
+    const leases = transactionsOf(options, pools)(pools.cluster);
+    const cluster = createClusterStore(calls.run, { leases, context, announcements });
+    return createStore(calls.run, context, { lanes: LANES, cluster, close: calls.close });
   } catch (error) {
     await pools.close();
     throw toStoreError(error);
   }
 }
 
-type PostgresTool = ReturnType<typeof createToolMethods> & Pick<Store, 'close'>;
-
 /** For commands beside a running server. On an empty database throws `missing`, unless it `mayMake` the schema. */
-export async function openPostgresTool(options: PostgresStoreOptions & { mayMake: boolean }): Promise<PostgresTool> {
+export async function openPostgresTool(options: PostgresStoreOptions & { mayMake: boolean }): Promise<ToolStore> {
   const pools = await openPools(options);
   const { clock, random, masterKey } = options;
   const { read, look, write } = transactionsOf(options, pools)(pools.other);
   const context = { clock, read, look, write, sealer: createSealer(masterKey, random), horizons: createHorizons() };
   try {
     await read((tx) => context.horizons.refresh(tx));
-    return createFacade(createToolMethods(context), pools);
+    const calls = new Calls(pools.close);
+    return createToolStore(calls.run, context, calls.close);
   } catch (error) {
     // Left open, its connections would keep the command from ending.
     await pools.close();
@@ -86,22 +91,8 @@ export async function openPostgresTool(options: PostgresStoreOptions & { mayMake
 type Pools = Record<keyof typeof LANES, Pool> & {
   layout: Layout;
   connection: ConnectionOptions;
-  isClosed: boolean;
   close: () => Promise<void>;
 };
-
-/** Leases are renewed on a connection of their own: nothing else may keep a node from proving that it lives. */
-function openCluster(options: PostgresStoreOptions, pools: Pools, context: WriteContext): ClusterStore {
-  const announcements = createAnnouncements({ ...pools.connection, clock: options.clock });
-  const { close } = pools;
-  pools.close = async () => {
-    await announcements.close();
-    await close();
-  };
-  const leases = transactionsOf(options, pools)(pools.cluster);
-  const guarded = guard(createClusterMethods(leases, context), pools);
-  return { ...guarded.methods, announce: announcements.announce, listen: announcements.listen };
-}
 
 /** `mayBeUnfinished`: opened to go on with a copy, not to be served. `mayMake`: the schema, as is the default. */
 type PoolsOptions = PostgresStoreOptions & { mayBeUnfinished?: boolean; mayMake?: boolean };
@@ -117,7 +108,7 @@ export async function openPools(options: PoolsOptions): Promise<Pools> {
     const close = async (): Promise<void> => {
       await Promise.all(opened.map(([, pool]) => pool.end()));
     };
-    return { ...Object.fromEntries(opened), layout, connection, isClosed: false, close } as Pools;
+    return { ...Object.fromEntries(opened), layout, connection, close } as Pools;
   } catch (error) {
     throw toStoreError(error);
   } finally {
@@ -126,7 +117,7 @@ export async function openPools(options: PoolsOptions): Promise<Pools> {
 }
 
 async function prepare(pool: Pool, options: PoolsOptions): Promise<{ layout: Layout; settings: string[] }> {
-  const { portable = false, masterKey, random, mayBeUnfinished = false, mayMake = true } = options;
+  const { masterKey, random, mayBeUnfinished = false, mayMake = true } = options;
   return withConnection(pool, async (client) => {
     const { rows } = await client.query<{ version: number; has_citus: boolean }>(
       `SELECT current_setting('server_version_num')::int4 / 10000 AS version,
@@ -136,15 +127,15 @@ async function prepare(pool: Pool, options: PoolsOptions): Promise<{ layout: Lay
     if (version < VERSION_MIN) {
       throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
     }
-    const layout = await migrate(client, { portable, mayMake, sealer: createSealer(masterKey, random) });
+    const layout = await migrate(client, { mayMake, sealer: createSealer(masterKey, random) });
     if (!mayBeUnfinished) refuseUnfinished(await readProgressOn(client));
     return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
   });
 }
 
-export function transactionsOf({ clock, random, beforeStatement }: PostgresStoreOptions, { layout }: Pools) {
+export function transactionsOf({ clock, random, createPipeline }: PostgresStoreOptions, { layout }: Pools) {
   const isDistributed = layout === 'distributed';
-  return (pool: Pool) => createTransactions({ pool, clock, random, isDistributed, beforeStatement });
+  return (pool: Pool) => createTransactions({ pool, clock, random, isDistributed, createPipeline });
 }
 
 async function createContext(options: PostgresStoreOptions, pools: Pools): Promise<WriteContext> {
@@ -173,45 +164,42 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     isDistributed,
     backlog,
     backlogMax: maxBacklogPerDestination,
+    heldKeys: new HeldKeys(clock),
+    recorded: new WeakMap(),
     keyWaitMs,
   };
 }
 
-/** Counts what is under way, so that closing can wait for it. */
-function createFacade<Methods extends object>(methods: Methods, pools: Pools): Methods & Pick<Store, 'close'> {
-  const guarded = guard(methods, pools);
-  let closed: Promise<void> | null = null;
-  const close = async (): Promise<void> => {
-    pools.isClosed = true;
-    await guarded.settled();
-    await pools.close();
-  };
-  return {
-    ...guarded.methods,
-    close() {
-      closed ??= close();
-      return closed;
-    },
-  };
-}
+/** What is under way, so that closing can wait for it. */
+class Calls {
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #closePools: () => Promise<void>;
+  #closed: Promise<void> | null = null;
 
-/** Methods that refuse when the store is closed, and reject with errors of the store. */
-function guard<Methods extends object>(methods: Methods, pools: Pools) {
-  const underWay = new Set<Promise<unknown>>();
-  const guarded = Object.entries(methods).map(([name, method]: [string, (...parameters: unknown[]) => unknown]) => [
-    name,
-    async (...parameters: unknown[]): Promise<unknown> => {
-      if (pools.isClosed) throw new StoreError('unavailable', 'the store is closed');
-      const running = (async () => method(...parameters))();
-      underWay.add(running);
-      try {
-        return await running;
-      } catch (error) {
-        throw toStoreError(error);
-      } finally {
-        underWay.delete(running);
-      }
-    },
-  ]);
-  return { methods: Object.fromEntries(guarded) as Methods, settled: () => Promise.allSettled(underWay) };
+  constructor(closePools: () => Promise<void>) {
+    this.#closePools = closePools;
+  }
+
+  /** Refuses when the store is closed, and rejects with errors of the store. */
+  readonly run = async <Context, Parameters extends unknown[], Result>(
+    query: (context: Context, ...parameters: Parameters) => Promise<Result>,
+    context: Context,
+    ...parameters: Parameters
+  ): Promise<Result> => {
+    if (this.#closed !== null) throw new StoreError('unavailable', 'the store is closed');
+    const running = (async () => query(context, ...parameters))();
+    this.#underWay.add(running);
+    try {
+      return await running;
+    } catch (error) {
+      throw toStoreError(error);
+    } finally {
+      this.#underWay.delete(running);
+    }
+  };
+
+  readonly close = (): Promise<void> => {
+    this.#closed ??= Promise.allSettled(this.#underWay).then(this.#closePools);
+    return this.#closed;
+  };
 }

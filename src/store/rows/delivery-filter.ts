@@ -8,11 +8,19 @@ import { effectiveStatus } from './delivery-rows.ts';
 import type { DeliveryRow } from './delivery-rows.ts';
 
 const ALL_STATUSES = [PENDING, RETRYING, SUCCEEDED, DEAD];
+const MAY_READ_DEAD = [PENDING, RETRYING, DEAD];
+
+/** What `statusesToRead` may answer: for each there is a statement. */
+export const STATUS_CHOICES: readonly (readonly number[])[] = [
+  ALL_STATUSES,
+  MAY_READ_DEAD,
+  ...ALL_STATUSES.map((status) => [status]),
+];
 
 /** The statuses in rows that may read as the one that is asked for. */
 export function statusesToRead(status: number | null, someAreEndedByDeletion: boolean): readonly number[] {
   if (status === null) return ALL_STATUSES;
-  return status === DEAD && someAreEndedByDeletion ? [PENDING, RETRYING, DEAD] : [status];
+  return status === DEAD && someAreEndedByDeletion ? MAY_READ_DEAD : [status];
 }
 
 export function createMatcher({

@@ -21,6 +21,11 @@ export type ScheduledRow = {
   deleted_at: number | null;
 };
 
+/** A pattern that selects no more types than this is the merge of their lists; else rows are walked and filtered. */
+export const TYPES_MERGED_MAX = 32;
+/** How many types are looked at to find that out (`a.*` looks past the types further below `a`). */
+export const TYPES_PROBED_MAX = 200;
+
 /** Whether a type is one that a pattern asks for. */
 export function selects(selection: TypeSelection, type: string): boolean {
   if ('exact' in selection) return type === selection.exact;

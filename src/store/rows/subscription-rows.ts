@@ -1,8 +1,6 @@
 // Subscriptions between rows and values.
 import { formatId } from '../../model/id.ts';
-import type { SubscriptionId } from '../../model/id.ts';
 import type { Subscription } from '../../model/subscription.ts';
-import type { Page } from '../store.ts';
 
 export type SubscriptionRow = {
   id: Uint8Array;
@@ -23,10 +21,4 @@ export function toSubscription(row: SubscriptionRow): Subscription {
     filter: row.filter,
     createdAt: row.created_at,
   };
-}
-
-/** `rows` has one more than `limit` where there are more. */
-export function toSubscriptionPage(rows: SubscriptionRow[], limit: number): Page<Subscription, SubscriptionId> {
-  const shown = rows.slice(0, limit).map(toSubscription);
-  return { rows: shown, next: rows.length > limit ? shown.at(-1)!.id : null };
 }

@@ -4,17 +4,6 @@ import { PENDING, RETRYING } from '../rows/codec.ts';
 import { prepare } from './file/database.ts';
 import type { Database } from './file/database.ts';
 
-export interface Backlog {
-  /** With what the transaction under way has added so far. */
-  countOf(destination: number): number;
-  add(destination: number, environment: number, change: number): void;
-  /** Its unfinished deliveries have ended, in whatever form: they count no more. */
-  drop(destination: number): void;
-  /** After the transaction: makes its changes count, or forgets them. */
-  settle(isCommitted: boolean): void;
-  countByEnvironment(): { environment: number; count: number }[];
-}
-
 type Entry = { environment: number; count: number };
 
 // From the index alone: ten million unfinished deliveries take a second or two, their rows would take a minute.
@@ -25,7 +14,7 @@ const SELECT_LIVE = 'SELECT key, environment FROM destinations WHERE deleted_at 
 
 export function loadBacklog(db: Database): Backlog {
   const live = prepare<{ key: number; environment: number }>(db, SELECT_LIVE).all();
-  const backlog = createBacklog();
+  const backlog = new Backlog();
   const environmentOf = new Map(live.map((row) => [row.key, row.environment]));
   const countOfStatus = prepare<{ destination: number; count: number }>(db, COUNT_OF_STATUS);
   for (const status of [PENDING, RETRYING]) {
@@ -38,43 +27,50 @@ export function loadBacklog(db: Database): Backlog {
   return backlog;
 }
 
-function createBacklog(): Backlog {
-  const entries = new Map<number, Entry>();
-  const added = new Map<number, Entry>();
-  const dropped = new Set<number>();
+export class Backlog {
+  readonly #entries = new Map<number, Entry>();
+  readonly #added = new Map<number, Entry>();
+  readonly #dropped = new Set<number>();
 
-  const apply = (destination: number, { environment, count }: Entry): void => {
-    const entry = entries.get(destination);
+  /** With what the transaction under way has added so far. */
+  countOf(destination: number): number {
+    return (this.#entries.get(destination)?.count ?? 0) + (this.#added.get(destination)?.count ?? 0);
+  }
+
+  add(destination: number, environment: number, change: number): void {
+    const entry = this.#added.get(destination);
+    if (entry === undefined) this.#added.set(destination, { environment, count: change });
+    else entry.count += change;
+  }
+
+  /** Its unfinished deliveries have ended, in whatever form: they count no more. */
+  drop(destination: number): void {
+    this.#dropped.add(destination);
+  }
+
+  /** After the transaction: makes its changes count, or forgets them. */
+  settle(isCommitted: boolean): void {
+    if (isCommitted) {
+      for (const [destination, entry] of this.#added) this.#apply(destination, entry);
+      for (const destination of this.#dropped) this.#entries.delete(destination);
+    }
+    this.#added.clear();
+    this.#dropped.clear();
+  }
+
+  countByEnvironment(): { environment: number; count: number }[] {
+    const counts = new Map<number, number>();
+    for (const { environment, count } of this.#entries.values()) {
+      counts.set(environment, (counts.get(environment) ?? 0) + count);
+    }
+    return [...counts].map(([environment, count]) => ({ environment, count }));
+  }
+
+  #apply(destination: number, { environment, count }: Entry): void {
+    const entry = this.#entries.get(destination);
     const total = (entry?.count ?? 0) + count;
-    if (total === 0) entries.delete(destination);
-    else if (entry === undefined) entries.set(destination, { environment, count: total });
+    if (total === 0) this.#entries.delete(destination);
+    else if (entry === undefined) this.#entries.set(destination, { environment, count: total });
     else entry.count = total;
-  };
-
-  return {
-    countOf: (destination) => (entries.get(destination)?.count ?? 0) + (added.get(destination)?.count ?? 0),
-    add(destination, environment, change) {
-      const entry = added.get(destination);
-      if (entry === undefined) added.set(destination, { environment, count: change });
-      else entry.count += change;
-    },
-    drop(destination) {
-      dropped.add(destination);
-    },
-    settle(isCommitted) {
-      if (isCommitted) {
-        for (const [destination, entry] of added) apply(destination, entry);
-        for (const destination of dropped) entries.delete(destination);
-      }
-      added.clear();
-      dropped.clear();
-    },
-    countByEnvironment() {
-      const counts = new Map<number, number>();
-      for (const { environment, count } of entries.values()) {
-        counts.set(environment, (counts.get(environment) ?? 0) + count);
-      }
-      return [...counts].map(([environment, count]) => ({ environment, count }));
-    },
-  };
+  }
 }

@@ -1,22 +1,41 @@
-// What every query file is given. A reading context belongs to any connection, a writing one to the only writer.
+// What every query is given: a reading context belongs to any connection, a writing one to the only writer. A query is
+// one method of store.ts on one connection, and runs to its end at once.
+import type { DestinationId } from '../../model/id.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
+import type { Store } from '../store.ts';
 import type { Backlog } from './backlog.ts';
-import { readTransaction, writeTransaction } from './file/database.ts';
-import type { Database } from './file/database.ts';
-import { createDestinationKeys } from './destination-keys.ts';
-import type { DestinationKeys } from './destination-keys.ts';
+import { prepareAll, readTransaction, writeTransaction } from './file/database.ts';
+import type { Database, Prepared, Statement } from './file/database.ts';
 import { createDiskReserve } from './file/disk-reserve.ts';
 import type { DiskReserve } from './file/disk-reserve.ts';
 import type { ServedFiles } from './file/served-files.ts';
 
+/** The methods of the store that have a query. */
+type Method = Exclude<keyof Store, 'close' | 'lanes' | 'cluster'>;
+
+type Query<Context, Name extends Method> = Required<Store>[Name] extends (
+  ...parameters: infer Parameters
+) => Promise<infer Result>
+  ? (context: Context, ...parameters: Parameters) => Result
+  : never;
+
+export type Read<Name extends Method> = Query<ReadContext, Name>;
+export type Write<Name extends Method> = Query<WriteContext, Name>;
+
 export type ReadContext = {
   db: Database;
   sealer: Sealer;
-  destinationKeys: DestinationKeys;
+  /** The statement as this connection has it prepared. */
+  sql: <Row>(statement: Statement<Row>) => Prepared<Row>;
+  /** The small integers that stand for destinations in deliveries, kept once found: a key is never used again. */
+  destinationKeys: Map<DestinationId, number>;
   /** One consistent state for several statements. */
   read: <Result>(work: () => Result) => Result;
 };
+
+/** What changes API keys, beside a server too: nothing that the server counts in its memory. */
+export type KeyContext = ReadContext & Pick<WriteContext, 'write' | 'diskReserve'>;
 
 export type WriteContext = ReadContext & {
   clock: Clock;
@@ -25,6 +44,8 @@ export type WriteContext = ReadContext & {
   backlogMax: number;
   diskReserve: DiskReserve;
   files: ServedFiles;
+  /** How far `eraseBodies` has come in the deliveries of the oldest event, by what is committed. */
+  erasing: { eventId: Uint8Array; after: Uint8Array } | null;
   /** All or nothing, the backlog's counts included; when it returns, durable and where the next start will find it. */
   write: <Result>(work: () => Result) => Result;
   /** Every `write` within `work` becomes part of one transaction: all or nothing for all of them. */
@@ -32,8 +53,7 @@ export type WriteContext = ReadContext & {
 };
 
 export type WriteOptions = {
-  /** null: the database is in memory. */
-  dataDir: string | null;
+  dataDir: string;
   diskReserveBytes: number;
   maxBacklogPerDestination: number;
 };
@@ -42,7 +62,8 @@ export function createReadContext(db: Database, sealer: Sealer): ReadContext {
   return {
     db,
     sealer,
-    destinationKeys: createDestinationKeys(db),
+    sql: prepareAll(db),
+    destinationKeys: new Map(),
     read: (work) => readTransaction(db, work),
   };
 }
@@ -80,6 +101,7 @@ export function createWriteContext(
     backlogMax: maxBacklogPerDestination,
     diskReserve: createDiskReserve({ db, dataDir, reserveBytes: diskReserveBytes, clock }),
     files,
+    erasing: null,
     write,
     together: (work) =>
       write(() => {

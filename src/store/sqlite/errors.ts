@@ -48,9 +48,11 @@ export function toStoreError(error: unknown, isDiskFull: () => boolean): unknown
 const MESSAGES = {
   disk_full: 'the disk is full: free some space in the data directory; writing resumes by itself',
   corrupt: 'the database is damaged: stop the server, keep a copy of the data directory, restore the last backup',
-  unavailable: 'the database cannot be used just now; the log has the cause',
+  unavailable: 'the database cannot be used just now',
 } satisfies Partial<Record<StoreErrorCode, string>>;
 
 function storeError(code: keyof typeof MESSAGES, cause: unknown): StoreError {
-  return new StoreError(code, MESSAGES[code], { cause });
+  // A command has no log, so the message says what SQLite said.
+  const said = code === 'unavailable' ? `: ${(cause as Error).message}` : '';
+  return new StoreError(code, `${MESSAGES[code]}${said}`, { cause });
 }

@@ -1,123 +1,141 @@
-// The store's methods on one connection, in the calling thread: the same object runs in the store's threads, in
-// commands beside a server, in tests and in the simulation.
+// The store's methods, each by the query that answers it and the connection that runs it there: what the service gets,
+// over threads; commands beside a server, tests and the simulation get the same in their own thread.
 import type { Store } from '../store.ts';
 import type { ReadContext, WriteContext } from './context.ts';
-import { createAcceptWrites } from './queries/events/accept.ts';
-import { createApiKeyReads, createApiKeyWrites } from './queries/configuration/api-keys.ts';
-import { createChangeReads } from './queries/configuration/changes.ts';
-import { createDestinationReads, createDestinationWrites } from './queries/configuration/destinations.ts';
-import { createEndDeleted } from './queries/maintenance/end-deleted.ts';
-import { createEnvironmentReads } from './queries/configuration/environments.ts';
-import { createErase } from './queries/maintenance/erase.ts';
-import { createEventReads } from './queries/events/events.ts';
-import { createFilesCheck } from './queries/maintenance/files-check.ts';
-import { createFindWorkReads } from './queries/deliveries/find-work.ts';
-import { createHealthReads } from './queries/deliveries/health.ts';
-import { createDeliveryLists } from './queries/deliveries/list-deliveries.ts';
-import { createKeyReads } from './queries/events/idempotency.ts';
-import { createPrune } from './queries/maintenance/prune.ts';
-import { createDeliveryReads } from './queries/deliveries/read-delivery.ts';
-import { createRecordWrites } from './queries/deliveries/record.ts';
-import { createReplayWrites } from './queries/events/replay.ts';
-import { createSendAgainWrites } from './queries/deliveries/send-again.ts';
-import { createSigningKeyWrites } from './queries/configuration/signing-keys.ts';
-import { createStats } from './queries/maintenance/stats.ts';
-import { createSubscriptionReads, createSubscriptionWrites } from './queries/configuration/subscriptions.ts';
+import {
+  createApiKey,
+  createFirstApiKeys,
+  listApiKeys,
+  readApiKeys,
+  revokeApiKey,
+  touchApiKeys,
+} from './queries/configuration/api-keys.ts';
+import { readChanges } from './queries/configuration/changes.ts';
+import {
+  createDestination,
+  deleteDestination,
+  listDestinations,
+  readDestination,
+  updateDestination,
+} from './queries/configuration/destinations.ts';
+import { readEnvironments } from './queries/configuration/environments.ts';
+import { endSigningKey, rotateSigningKey } from './queries/configuration/signing-keys.ts';
+import {
+  createSubscription,
+  deleteSubscription,
+  listSubscriptions,
+  readSubscription,
+} from './queries/configuration/subscriptions.ts';
+import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
+import { readHealth } from './queries/deliveries/health.ts';
+import { listDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
+import { recordResults } from './queries/deliveries/record.ts';
+import { replayDead, retryDelivery } from './queries/deliveries/send-again.ts';
+import { acceptEvents, replayEvent } from './queries/events/accept.ts';
+import { listEvents, readEvent, readScheduledDeliveries } from './queries/events/events.ts';
+import { readKeyHolder } from './queries/events/idempotency.ts';
+import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
+import { eraseBodies } from './queries/maintenance/erase.ts';
+import { pruneRows } from './queries/maintenance/prune.ts';
+import { findTrouble, readStats } from './queries/maintenance/stats.ts';
 
-type Synchronous<T> = {
-  [Name in keyof T]: T[Name] extends (...parameters: infer Parameters) => Promise<infer Result>
-    ? (...parameters: Parameters) => Result
-    : never;
+/** Runs queries on one connection, in whatever thread that is. */
+export type Runner<Context> = {
+  run<Parameters extends unknown[], Result>(
+    query: (context: Context, ...parameters: Parameters) => Result,
+    ...parameters: Parameters
+  ): Promise<Result>;
 };
 
-export type Methods = Synchronous<Required<Omit<Store, 'close' | 'lanes' | 'cluster'>>>;
-export type MethodName = keyof Methods;
-
-/** What the reading connection answers; everything else is the writer's. */
-export const READING = [
-  'readEnvironments',
-  'readChanges',
-  'readApiKeys',
-  'listApiKeys',
-  'readDestination',
-  'listDestinations',
-  'readSubscription',
-  'listSubscriptions',
-  'readKeyHolder',
-  'readEvent',
-  'readScheduledDeliveries',
-  'listEvents',
-  'sweep',
-  'refill',
-  'readPayloads',
-  'readHealth',
-  'listDeliveries',
-  'readDelivery',
-] as const satisfies MethodName[];
-
-type ReadingName = (typeof READING)[number];
-
-type ReadMethods = Pick<Methods, ReadingName>;
-type WriteMethods = Omit<Methods, ReadingName>;
-
 /** `readStats` counts in the writer's memory; the writer alone knows whether its files are in place. */
-export const WRITING = [
-  'createApiKey',
-  'createFirstApiKeys',
-  'revokeApiKey',
-  'touchApiKeys',
-  'createDestination',
-  'updateDestination',
-  'deleteDestination',
-  'rotateSigningKey',
-  'endSigningKey',
-  'createSubscription',
-  'deleteSubscription',
-  'acceptEvents',
-  'replayEvent',
-  'recordResults',
-  'retryDelivery',
-  'replayDead',
-  'eraseBodies',
-  'pruneRows',
-  'endDeletedDeliveries',
-  'readStats',
-  'findTrouble',
-] as const satisfies (keyof WriteMethods)[];
-
-/** Calls of these that wait at the same time share a transaction, and so an fsync and the pages that both change. */
-export const JOINING: readonly MethodName[] = ['acceptEvents', 'recordResults'];
-
-export function createReadMethods(context: ReadContext): ReadMethods {
+export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteContext>, close: Store['close']): Store {
   return {
-    ...createEnvironmentReads(context),
-    ...createChangeReads(context),
-    ...createApiKeyReads(context),
-    ...createDestinationReads(context),
-    ...createSubscriptionReads(context),
-    ...createKeyReads(context),
-    ...createEventReads(context),
-    ...createFindWorkReads(context),
-    ...createHealthReads(context),
-    ...createDeliveryLists(context),
-    ...createDeliveryReads(context),
+    readEnvironments: () => reader.run(readEnvironments),
+    readChanges: (request) => reader.run(readChanges, request),
+    readApiKeys: () => reader.run(readApiKeys),
+    listApiKeys: (request) => reader.run(listApiKeys, request),
+    createApiKey: (key) => writer.run(createApiKey, key),
+    createFirstApiKeys: (keys) => writer.run(createFirstApiKeys, keys),
+    revokeApiKey: (request) => writer.run(revokeApiKey, request),
+    touchApiKeys: (uses) => writer.run(touchApiKeys, uses),
+    createDestination: (destination, limits) => writer.run(createDestination, destination, limits),
+    readDestination: (request) => reader.run(readDestination, request),
+    listDestinations: (request) => reader.run(listDestinations, request),
+    updateDestination: (request) => writer.run(updateDestination, request),
+    deleteDestination: (request) => writer.run(deleteDestination, request),
+    rotateSigningKey: (request) => writer.run(rotateSigningKey, request),
+    endSigningKey: (request) => writer.run(endSigningKey, request),
+    createSubscription: (request, limits) => writer.run(createSubscription, request, limits),
+    readSubscription: (request) => reader.run(readSubscription, request),
+    listSubscriptions: (request) => reader.run(listSubscriptions, request),
+    deleteSubscription: (request) => writer.run(deleteSubscription, request),
+
+    acceptEvents: (events) => writer.run(acceptEvents, events),
+    readKeyHolder: (request) => reader.run(readKeyHolder, request),
+    replayEvent: (request) => writer.run(replayEvent, request),
+    readEvent: (request) => reader.run(readEvent, request),
+    readScheduledDeliveries: (request) => reader.run(readScheduledDeliveries, request),
+    listEvents: (request) => reader.run(listEvents, request),
+
+    sweep: (request) => reader.run(sweep, request),
+    refill: (requests) => reader.run(refill, requests),
+    readPayloads: (eventIds) => reader.run(readPayloads, eventIds),
+    readHealth: () => reader.run(readHealth),
+    recordResults: (request) => writer.run(recordResults, request),
+
+    listDeliveries: (request) => reader.run(listDeliveries, request),
+    readDelivery: (request) => reader.run(readDelivery, request),
+    retryDelivery: (request) => writer.run(retryDelivery, request),
+    replayDead: (request) => writer.run(replayDead, request),
+
+    eraseBodies: (request) => writer.run(eraseBodies, request),
+    pruneRows: (request) => writer.run(pruneRows, request),
+    endDeletedDeliveries: (request) => writer.run(endDeletedDeliveries, request),
+    readStats: () => writer.run(readStats),
+    findTrouble: () => writer.run(findTrouble),
+    close,
   };
 }
 
-export function createWriteMethods(context: WriteContext): WriteMethods {
-  return {
-    ...createApiKeyWrites(context),
-    ...createDestinationWrites(context),
-    ...createSigningKeyWrites(context),
-    ...createSubscriptionWrites(context),
-    ...createAcceptWrites(context),
-    ...createReplayWrites(context),
-    ...createRecordWrites(context),
-    ...createSendAgainWrites(context),
-    ...createErase(context),
-    ...createPrune(context),
-    ...createEndDeleted(context),
-    ...createStats(context),
-    ...createFilesCheck(context),
-  };
-}
+/** Across threads a query goes by its name, which is the method’s. */
+export const QUERIES = {
+  readEnvironments,
+  readChanges,
+  readApiKeys,
+  listApiKeys,
+  createApiKey,
+  createFirstApiKeys,
+  revokeApiKey,
+  touchApiKeys,
+  createDestination,
+  readDestination,
+  listDestinations,
+  updateDestination,
+  deleteDestination,
+  rotateSigningKey,
+  endSigningKey,
+  createSubscription,
+  readSubscription,
+  listSubscriptions,
+  deleteSubscription,
+  acceptEvents,
+  readKeyHolder,
+  replayEvent,
+  readEvent,
+  readScheduledDeliveries,
+  listEvents,
+  sweep,
+  refill,
+  readPayloads,
+  readHealth,
+  recordResults,
+  listDeliveries,
+  readDelivery,
+  retryDelivery,
+  replayDead,
+  eraseBodies,
+  pruneRows,
+  endDeletedDeliveries,
+  readStats,
+  findTrouble,
+} as const;

@@ -7,17 +7,14 @@ import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
 import type { Store } from '../store.ts';
-import { forgetCopying } from './file/copy-identity.ts';
+import type { ReadContext, WriteContext } from './context.ts';
 import { createDataDir, databasePath, findLoosePermissions } from './file/data-dir.ts';
-import { READING, WRITING } from './methods.ts';
-import type { MethodName } from './methods.ts';
-import { packParameters, unpackResult } from './threads/packing.ts';
-import { openPrepared, withOpenErrors } from './file/prepare-database.ts';
-import { createThreadClient } from './threads/rpc.ts';
-import type { Request, ThreadClient } from './threads/rpc.ts';
+import { forgetCopying, openPrepared, withOpenErrors } from './file/prepare-database.ts';
 import { takeServerLock } from './file/server-lock.ts';
-import { CLOSE, OPEN } from './threads/thread-protocol.ts';
-import type { CheckpointThreadData, ThreadData } from './threads/thread-protocol.ts';
+import { createStore } from './methods.ts';
+import type { CheckpointThreadData } from './threads/checkpoint-thread.ts';
+import { ThreadClient } from './threads/rpc.ts';
+import type { ThreadData } from './threads/thread.ts';
 
 export type SqliteStoreOptions = {
   /** Made if it is not there. One server at a time. */
@@ -37,8 +34,6 @@ export type SqliteStoreOptions = {
 const DISK_RESERVE_BYTES_DEFAULT = 256 * 1024 * 1024;
 const BACKLOG_MAX_DEFAULT = 10_000_000;
 
-type Thread = { worker: Worker; client: ThreadClient };
-
 /**
  * Opens the store for a server. Throws StoreError `in_use`, `unwritable`, `corrupt`, `newer_schema` or
  * `wrong_master_key`.
@@ -53,130 +48,96 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     try {
       forgetCopying(prepared);
       // Open until the threads are, or closing it would take the log away under their hands.
-      const threads = await startThreads(options, path);
+      const threads = new Threads(options, path);
+      await threads.open(options.onFatal);
       for (const warning of findLoosePermissions(dataDir)) options.onWarning?.(warning);
-      return createFacade(threads, () => lock.release());
+      let closed: Promise<void> | null = null;
+      return createStore(threads.reader, threads.writer, () => (closed ??= threads.close().then(() => lock.close())));
     } finally {
       prepared.close();
     }
   } catch (error) {
-    lock.release();
+    lock.close();
     throw error;
   }
 }
 
-type Threads = { writer: Thread; reader: Thread; close: () => Promise<void> };
-
-async function startThreads(options: SqliteStoreOptions, path: string): Promise<Threads> {
-  const { dataDir, masterKey } = options;
-  const { port1, port2 } = new MessageChannel();
-  const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const writer = startThread({
-    role: 'writer',
-    path,
-    masterKey,
-    checkpoints: { port: port1, state },
-    dataDir,
-    diskReserveBytes: options.diskReserveBytes ?? DISK_RESERVE_BYTES_DEFAULT,
-    maxBacklogPerDestination: options.maxBacklogPerDestination ?? BACKLOG_MAX_DEFAULT,
-  });
-  const reader = startThread({ role: 'reader', path, masterKey });
-  const checkpointer = startThread({ role: 'checkpointer', path, checkpoints: { port: port2, state } });
-  // Closed in this order: the writer may be waiting for the checkpointer. The last connection to close moves what is
-  // left of the log into the database file.
-  const all = [reader, writer, checkpointer];
-  const watch = watchThreads(all);
-  const close = (): Promise<void> => closeThreads(all, watch);
-  try {
-    await Promise.all(all.map((thread) => thread.client.call(OPEN, [])));
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  watch.report(options.onFatal);
-  return { writer, reader, close };
-}
-
-// From source the threads' entries are TypeScript too; in the published package all is JavaScript.
-const isBuilt = import.meta.url.endsWith('.js');
-const METHODS_ENTRY = new URL(isBuilt ? './thread.js' : './threads/thread.ts', import.meta.url);
-const CHECKPOINTS_ENTRY = new URL(
-  isBuilt ? './checkpoint-thread.js' : './threads/checkpoint-thread.ts',
-  import.meta.url,
-);
-
-function startThread(data: ThreadData | CheckpointThreadData): Thread {
-  const entry = data.role === 'checkpointer' ? CHECKPOINTS_ENTRY : METHODS_ENTRY;
-  const transferList: Transferable[] = 'checkpoints' in data ? [data.checkpoints.port] : [];
-  const worker = new Worker(entry, { name: `store ${data.role}`, workerData: data, transferList });
-  return { worker, client: createThreadClient(worker) };
-}
-
-interface ThreadWatch {
-  /** From now on. Before that a thread's death only fails the opening. */
-  report(onFatal: ((error: Error) => void) | undefined): void;
-  expectEnd(): void;
-}
-
-// With one thread gone the store can keep none of its promises: what waits is rejected, and the process told.
-function watchThreads(threads: Thread[]): ThreadWatch {
-  let onFatal: ((error: Error) => void) | undefined;
-  let isOver = false;
-  const fail = (cause: Error): void => {
-    if (isOver) return;
-    isOver = true;
-    const error = new StoreError('unavailable', 'a thread of the store has ended: the process must restart', { cause });
-    for (const { client, worker } of threads) {
-      client.fail(error);
-      void worker.terminate();
-    }
-    onFatal?.(error);
-  };
-  for (const { worker } of threads) {
-    worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
-    worker.on('messageerror', fail);
-    worker.on('exit', (code) => fail(new Error(`the thread ended with exit code ${code}`)));
-  }
-  return {
-    report(callback) {
-      onFatal = callback;
-    },
-    expectEnd() {
-      isOver = true;
-    },
-  };
-}
-
-async function closeThreads(threads: Thread[], watch: ThreadWatch): Promise<void> {
-  watch.expectEnd();
-  for (const { worker, client } of threads) {
-    if (worker.threadId !== NO_THREAD) {
-      const ended = once(worker, 'exit');
-      worker.postMessage({ id: 0, method: CLOSE, parameters: [] } satisfies Request, []);
-      await ended;
-    }
-    client.fail(new StoreError('unavailable', 'the store is closed'));
-  }
-}
+const METHODS_ENTRY = new URL('./threads/thread.ts', import.meta.url);
+const CHECKPOINTS_ENTRY = new URL('./threads/checkpoint-thread.ts', import.meta.url);
 
 /** The id of a worker that has ended. */
 const NO_THREAD = -1;
 
-function createFacade({ writer, reader, close }: Threads, release: () => void): Store {
-  const methodsOf = (names: readonly MethodName[], { client }: Thread) =>
-    names.map((name) => [
-      name,
-      (...parameters: unknown[]) => {
-        const packed = packParameters(name, parameters);
-        return client.call(name, packed.parameters, packed.transfer).then((result) => unpackResult(name, result));
-      },
-    ]);
-  let closed: Promise<void> | null = null;
-  return {
-    ...Object.fromEntries([...methodsOf(READING, reader), ...methodsOf(WRITING, writer)]),
-    close() {
-      closed ??= close().then(release);
-      return closed;
-    },
-  } as Store;
+// With one thread gone the store can keep none of its promises: what waits is rejected, and the process told.
+class Threads {
+  readonly reader: ThreadClient<ReadContext>;
+  readonly writer: ThreadClient<WriteContext>;
+  /** In the order of closing: the writer may be waiting for the checkpointer. */
+  readonly #all: Pick<ThreadClient, 'worker' | 'open' | 'sendClose' | 'fail'>[];
+  #onFatal: ((error: Error) => void) | undefined;
+  #isOver = false;
+
+  constructor(options: SqliteStoreOptions, path: string) {
+    const { dataDir, masterKey } = options;
+    const { port1, port2 } = new MessageChannel();
+    const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    this.writer = startThread({
+      role: 'writer',
+      path,
+      masterKey,
+      checkpoints: { port: port1, state },
+      dataDir,
+      diskReserveBytes: options.diskReserveBytes ?? DISK_RESERVE_BYTES_DEFAULT,
+      maxBacklogPerDestination: options.maxBacklogPerDestination ?? BACKLOG_MAX_DEFAULT,
+    });
+    this.reader = startThread({ role: 'reader', path, masterKey });
+    const checkpointer = startThread<never>({ role: 'checkpointer', path, checkpoints: { port: port2, state } });
+    this.#all = [this.reader, this.writer, checkpointer];
+    for (const { worker } of this.#all) {
+      worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
+      worker.on('messageerror', (error) => this.#fail(error));
+      worker.on('exit', (code) => this.#fail(new Error(`the thread ended with exit code ${code}`)));
+    }
+  }
+
+  /** `onFatal`: told of a thread's death from then on. Before that it only fails the opening. */
+  async open(onFatal: ((error: Error) => void) | undefined): Promise<void> {
+    try {
+      await Promise.all(this.#all.map((thread) => thread.open()));
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    this.#onFatal = onFatal;
+  }
+
+  /** The last connection to close moves what is left of the log into the database file. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    for (const thread of this.#all) {
+      if (thread.worker.threadId !== NO_THREAD) {
+        const ended = once(thread.worker, 'exit');
+        thread.sendClose();
+        await ended;
+      }
+      thread.fail(new StoreError('unavailable', 'the store is closed'));
+    }
+  }
+
+  #fail(cause: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const error = new StoreError('unavailable', 'a thread of the store has ended: the process must restart', { cause });
+    for (const thread of this.#all) {
+      thread.fail(error);
+      void thread.worker.terminate();
+    }
+    this.#onFatal?.(error);
+  }
+}
+
+function startThread<Context>(data: ThreadData | CheckpointThreadData): ThreadClient<Context> {
+  const entry = data.role === 'checkpointer' ? CHECKPOINTS_ENTRY : METHODS_ENTRY;
+  const transferList: Transferable[] = 'checkpoints' in data ? [data.checkpoints.port] : [];
+  return new ThreadClient(new Worker(entry, { name: `store ${data.role}`, workerData: data, transferList }));
 }

@@ -1,21 +1,18 @@
-// What commands use beside a running server: everything may be read, keys may be changed. Nothing here touches
+// What commands use beside a running server: environments may be read, API keys changed. Nothing here touches
 // deliveries, whose counts the server keeps in its own memory.
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
-import type { Store } from '../store.ts';
-import { createConnection } from './file/connection.ts';
+import type { ToolStore } from '../store.ts';
 import { createReadContext } from './context.ts';
+import type { KeyContext } from './context.ts';
+import { Connection } from './file/connection.ts';
 import { createDataDir, databasePath } from './file/data-dir.ts';
 import { writeTransaction } from './file/database.ts';
 import { createDiskReserve } from './file/disk-reserve.ts';
-import { READING, createReadMethods } from './methods.ts';
 import { openPrepared } from './file/prepare-database.ts';
-import { createApiKeyWrites } from './queries/configuration/api-keys.ts';
-
-const KEY_METHODS = ['createApiKey', 'revokeApiKey', 'touchApiKeys'] as const;
-
-export type ToolStore = Pick<Store, (typeof READING)[number] | (typeof KEY_METHODS)[number] | 'close'>;
+import { createApiKey, listApiKeys, revokeApiKey } from './queries/configuration/api-keys.ts';
+import { readEnvironments } from './queries/configuration/environments.ts';
 
 /** No lock is taken. On an empty directory the database is made, as by the server's first start. */
 export function openSqliteTool(options: {
@@ -30,12 +27,17 @@ export function openSqliteTool(options: {
   const db = openPrepared(databasePath(dataDir), sealer);
   // A key lets an operator in: it is made for as long as there is any room.
   const diskReserve = createDiskReserve({ db, dataDir, reserveBytes: 0, clock });
-  const methods = {
-    ...createReadMethods(createReadContext(db, sealer)),
-    ...createApiKeyWrites({ db, diskReserve, write: (work) => writeTransaction(db, work) }),
+  const context: KeyContext = {
+    ...createReadContext(db, sealer),
+    diskReserve,
+    write: (work) => writeTransaction(db, work),
   };
-  const connection = createConnection({ db, methods, isDiskFull: () => diskReserve.isDiskFull() });
-  const names = [...READING, ...KEY_METHODS];
-  const calls = names.map((name) => [name, async (...parameters: unknown[]) => connection.run(name, parameters)]);
-  return { ...Object.fromEntries(calls), close: async () => connection.close() } as ToolStore;
+  const connection = new Connection(context, { isDiskFull: () => diskReserve.isDiskFull() });
+  return {
+    readEnvironments: async () => connection.run(readEnvironments),
+    listApiKeys: async (request) => connection.run(listApiKeys, request),
+    createApiKey: async (key) => connection.run(createApiKey, key),
+    revokeApiKey: async (request) => connection.run(revokeApiKey, request),
+    close: async () => connection.close(),
+  };
 }

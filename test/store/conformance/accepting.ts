@@ -1,10 +1,11 @@
 // Accepting and replaying events: all of it or nothing, each event for itself, keys taken once.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { born, bornDead } from '../../../src/model/transitions.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { DeliveryId } from '../../../src/model/id.ts';
 import { SCHEDULED_PAGE } from '../../../src/store/store.ts';
-import type { NewEvent } from '../../../src/store/store.ts';
+import type { NewEvent, Refill } from '../../../src/store/store.ts';
 import { DAY, HOUR, LIVE, START, TEST, firstOf } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
@@ -68,6 +69,21 @@ function testAccept(makeScene: MakeScene): void {
       updatedAt: START,
       completedAt: null,
     });
+  });
+
+  it('makes deliveries that stand where transitions.ts has new ones', async (t) => {
+    const scene = await makeScene(t, { maxBacklogPerDestination: 1 });
+    const destination = await scene.createDestination();
+    const { id } = await scene.acceptOne(destination);
+    const request = { destinationId: destination, dueBy: START, dueFrom: 0, limit: 1, exclude: [] };
+    const [{ deliveries }] = (await scene.store.refill([request])) as [Refill];
+    const state = born(START);
+    assert.deepEqual({ ...deliveries[0], ...state }, deliveries[0]);
+    assert.deepEqual([deliveries[0]!.id, deliveries[0]!.rev, deliveries[0]!.attemptCount], [id, 0, 0]);
+    const dead = (await scene.read((await scene.acceptOne(destination)).id))!;
+    const { status, deadReason, completedAt, dueAt } = bornDead(START);
+    const found = [dead.status, dead.deadReason, dead.completedAt, dead.nextAttemptAt, dead.updatedAt];
+    assert.deepEqual(found, [status, deadReason, completedAt, dueAt, START]);
   });
 
   it('leaves out what was matched against an older configuration, and only that', async (t) => {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DestinationHealth } from '../../../src/model/destination.ts';
-import { HOUR, LIVE, START, attempt, die, result, retryAt, succeed } from '../scene.ts';
+import { afterResult, triggerOf } from '../../../src/model/transitions.ts';
+import { DAY, HOUR, LIVE, START, attempt, die, result, retryAt, succeed } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 export function testRecording(makeScene: MakeScene): void {
@@ -52,6 +53,35 @@ function testDecisions(makeScene: MakeScene): void {
     assert.deepEqual([found[0], found[1], found[3], found[4]], ['recorded', 'finished', 'pruned', 'recorded']);
     assert.equal((await scene.read(one.id))!.status, 'succeeded');
     assert.equal((await scene.read(two.id))!.status, 'retrying');
+  });
+
+  it('leaves the delivery where transitions.ts says, forced or not, whatever the result', async (t) => {
+    const scene = await makeScene(t);
+    const destination = await scene.createDestination();
+    const schedule = { delaysMs: [HOUR, DAY], timeoutMs: 1_000, jitter: 0.2 };
+    for (const position of [0, 1, 2]) {
+      for (const isForced of [false, true]) {
+        for (const [outcome, responseCode] of [
+          ['succeeded', 200],
+          ['bad_status', 500],
+          ['bad_status', 410],
+        ] as const) {
+          const { id } = await scene.acceptOne(destination);
+          if (position > 0) await scene.record(result(id, 0, retryAt(START, position)));
+          if (isForced) await scene.store.retryDelivery(scene.sendAgain(id));
+          const before = await scene.open(destination, id);
+          const came = { outcome, responseCode, startedAt: scene.now, durationMs: 5, retryAfterAt: null };
+          const decided = afterResult(before, { result: came, trigger: triggerOf(before), schedule, fraction: 0.5 });
+          const { pauseDestination: _pause, ...state } = decided;
+          await scene.record(result(id, before.rev, { ...state, pauseDestination: null }));
+          const { status, deadReason, completedAt } = (await scene.read(id))!;
+          assert.deepEqual([status, deadReason, completedAt], [state.status, state.deadReason, state.completedAt]);
+          if (status !== 'retrying') continue;
+          const after = await scene.open(destination, id);
+          assert.deepEqual({ ...after, ...state, rev: before.rev + 1 }, after);
+        }
+      }
+    }
   });
 
   it('shows when the next attempt may be: not while paused, not before a Retry-After ends', async (t) => {

@@ -8,6 +8,7 @@ import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-
 import type { Store } from '../../../src/store/store.ts';
 import { atEnd } from '../data-dirs.ts';
 import { storeOptions } from '../postgres/databases.ts';
+import { stepped } from '../postgres/stepped-pipeline.ts';
 import { LIVE, MINUTE, Scene } from '../scene.ts';
 import { ACTIONS } from './actions.ts';
 import type { ActionName } from './actions.ts';
@@ -70,13 +71,13 @@ export class Arena {
     const writers = new TwoWriters(observer.countLockWaits);
     // Whoever was in the other's way tries again at once: who goes first is for the schedule to say.
     const random = { ...systemRandom, fraction: () => 0 };
-    const { beforeStatement } = writers;
+    const createPipeline = stepped(writers.beforeStatement);
     const open = async (options: Partial<PostgresStoreOptions>): Promise<Store> => {
       const store = await openPostgresStore(storeOptions(withPatience(url), { ...options, keyWaitMs: PATIENCE_MS }));
       atEnd(t, () => store.close());
       return store;
     };
-    const stopped = [await open({ random, beforeStatement }), await open({ random, beforeStatement })] as const;
+    const stopped = [await open({ random, createPipeline }), await open({ random, createPipeline })] as const;
     return new Arena({ stopped, free: await open({}) }, observer, writers);
   }
 

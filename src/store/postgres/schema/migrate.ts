@@ -1,7 +1,7 @@
 // Brings a database to the schema this program knows: numbered SQL files, forward only, each in one transaction with
 // the number it leaves. An advisory lock lets many nodes that start together take turns.
 import { readFileSync, readdirSync } from 'node:fs';
-import type { PoolClient } from 'pg';
+import type { ClientBase } from 'pg';
 import type { Sealer } from '../../../runtime/sealer.ts';
 import { StoreError } from '../../store.ts';
 import { PARTITIONED } from './partitions.ts';
@@ -42,14 +42,11 @@ function readMigrations(): Migration[] {
 export type Layout = 'partitioned' | 'distributed';
 
 /**
- * Returns the layout that the database was made with. `portable` asks for the distributed one, which a new database
- * also gets where the extension `citus` is there. Throws `newer_schema`, `corrupt` or `wrong_master_key` for one that
- * is not ours to change, and `missing` for an empty one unless it `mayMake` the schema.
+ * Returns the layout that the database was made with: distributed where the extension `citus` was there then. Throws
+ * `newer_schema`, `corrupt` or `wrong_master_key` for one that is not ours to change, and `missing` for an empty one
+ * unless it `mayMake` the schema.
  */
-export async function migrate(
-  client: PoolClient,
-  options: { portable: boolean; mayMake: boolean; sealer: Sealer },
-): Promise<Layout> {
+export async function migrate(client: ClientBase, options: { mayMake: boolean; sealer: Sealer }): Promise<Layout> {
   await client.query('BEGIN');
   try {
     await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
@@ -61,10 +58,8 @@ export async function migrate(
     if (version === 0 && !options.mayMake) {
       throw new StoreError('missing', 'there is no store in the database of DATABASE_URL');
     }
-    const layout = version === 0 ? await chooseLayout(client, options) : await readLayout(client);
-    for (const migration of readMigrations().filter((one) => one.version > version)) {
-      await apply(client, migration, layout);
-    }
+    const layout = version === 0 ? await chooseLayout(client) : await readLayout(client);
+    await migrateFrom(client, version, layout);
     await checkMasterKey(client, options.sealer);
     await client.query('COMMIT');
     return layout;
@@ -74,7 +69,14 @@ export async function migrate(
   }
 }
 
-async function apply(client: PoolClient, { version, sql }: Migration, layout: Layout): Promise<void> {
+/** Distributed without Citus it is on one machine all the same, with statements that could run on many. */
+export async function migrateFrom(client: ClientBase, version: number, layout: Layout): Promise<void> {
+  for (const migration of readMigrations().filter((one) => one.version > version)) {
+    await apply(client, migration, layout);
+  }
+}
+
+async function apply(client: ClientBase, { version, sql }: Migration, layout: Layout): Promise<void> {
   await client.query(layout === 'partitioned' ? sql : sql.replaceAll(/ PARTITION BY RANGE \(\w+\)/g, ''));
   if (version === 1) {
     await writeMeta(client, 'layout', layout);
@@ -87,7 +89,7 @@ async function apply(client: PoolClient, { version, sql }: Migration, layout: La
  * Throws `unwritable` on a worker: what is only on the coordinator is not there, nor are its locks and announcements.
  * One connection to each machine does all of the transaction: several would meet each other's locks.
  */
-async function prepareCitus(client: PoolClient): Promise<void> {
+async function prepareCitus(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ groupid: number }>('SELECT groupid FROM pg_dist_local_group');
   if (rows[0]!.groupid !== 0) {
     throw new StoreError(
@@ -102,7 +104,7 @@ async function prepareCitus(client: PoolClient): Promise<void> {
  * Spreads the tables over the machines of a Citus cluster. To be called before they grow. Fill factors, autovacuum
  * settings, checks and indexes go along, because they are there by now.
  */
-async function distribute(client: PoolClient): Promise<void> {
+async function distribute(client: ClientBase): Promise<void> {
   for (const table of REFERENCE) await client.query('SELECT create_reference_table($1)', [table]);
   const [first, ...others] = DISTRIBUTED;
   // Side by side with nobody else's tables: 'default' would be, with those that happen to have as many shards.
@@ -112,17 +114,17 @@ async function distribute(client: PoolClient): Promise<void> {
   }
 }
 
-async function hasCitus(client: PoolClient): Promise<boolean> {
+async function hasCitus(client: ClientBase): Promise<boolean> {
   const { rowCount } = await client.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'");
   return rowCount === 1;
 }
 
-async function chooseLayout(client: PoolClient, { portable }: { portable: boolean }): Promise<Layout> {
-  return portable || (await hasCitus(client)) ? 'distributed' : 'partitioned';
+async function chooseLayout(client: ClientBase): Promise<Layout> {
+  return (await hasCitus(client)) ? 'distributed' : 'partitioned';
 }
 
 /** 0: nothing of ours is there yet. */
-async function readVersion(client: PoolClient): Promise<number> {
+async function readVersion(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ has_meta: boolean; has_environments: boolean }>(
     `SELECT to_regclass('meta') IS NOT NULL AS has_meta, to_regclass('environments') IS NOT NULL AS has_environments`,
   );
@@ -137,7 +139,7 @@ async function readVersion(client: PoolClient): Promise<number> {
 
 // What was sealed under the key that the database was made with can be opened only under that one. A refusal rolls
 // back whatever was done before it.
-async function checkMasterKey(client: PoolClient, sealer: Sealer): Promise<void> {
+async function checkMasterKey(client: ClientBase, sealer: Sealer): Promise<void> {
   await client.query('INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
     KEY_CHECK,
     sealer.seal(Buffer.from(KEY_CHECK), KEY_CHECK),
@@ -160,16 +162,16 @@ function assertKnown(version: number): void {
   );
 }
 
-async function readLayout(client: PoolClient): Promise<Layout> {
+async function readLayout(client: ClientBase): Promise<Layout> {
   return (await readMeta(client, 'layout')) === 'distributed' ? 'distributed' : 'partitioned';
 }
 
-async function readMeta(client: PoolClient, name: string): Promise<string | null> {
+async function readMeta(client: ClientBase, name: string): Promise<string | null> {
   const { rows } = await client.query<{ value: Uint8Array }>('SELECT value FROM meta WHERE name = $1', [name]);
   return rows[0] === undefined ? null : Buffer.from(rows[0].value).toString();
 }
 
-async function writeMeta(client: PoolClient, name: string, value: string): Promise<void> {
+async function writeMeta(client: ClientBase, name: string, value: string): Promise<void> {
   await client.query('INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2', [
     name,
     Buffer.from(value),

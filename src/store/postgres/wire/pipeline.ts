@@ -32,6 +32,9 @@ type Sent = {
   reject: (error: unknown) => void;
 };
 
+/** Asked for by the types of pg only: pg itself takes no such argument, and corks nothing by it. */
+const MORE = true;
+
 const preparedOn = new WeakMap<Connection, Map<string, Prepared>>();
 
 export class Pipeline {
@@ -96,16 +99,16 @@ class Turn extends Query {
     const known = this.#prepared.get(name) ?? fresh.get(name);
     if (known === undefined) {
       // An earlier turn may have failed after its Parse or before it: to close what is not there is no error.
-      connection.close({ type: 'S', name }, true);
-      connection.parse({ name, text, types: [] }, true);
+      connection.close({ type: 'S', name }, MORE);
+      connection.parse({ name, text, types: [] }, MORE);
       fresh.set(name, sent.prepared);
     } else {
       sent.prepared = known;
     }
-    connection.bind({ statement: name, values: values.map(toParameter) }, true);
+    connection.bind({ statement: name, values: values.map(toParameter) }, MORE);
     // Its answer says what the columns are; they do not change.
-    if (known === undefined) connection.describe({ type: 'P', name: '' }, true);
-    connection.execute(null, true);
+    if (known === undefined) connection.describe({ type: 'P', name: '' }, MORE);
+    connection.execute(null, MORE);
   }
 
   handleRowDescription({ fields }: RowDescription): void {

@@ -36,17 +36,13 @@ type BatchParts = {
   next: number;
 };
 
-const statements = new Map<string, Statement<unknown>>();
-
-/** Every statement there is, for the tests that look at them. */
-export function listStatements(): Statement<unknown>[] {
-  return [...statements.values()];
-}
+/** By name: a connection that knew another one of the name would run that. */
+export const STATEMENTS = new Map<string, Statement<unknown>>();
 
 export function statement<Row>(name: string, text: string): Statement<Row> {
-  if (statements.has(name)) throw new Error(`two statements are called ${name}`);
+  if (STATEMENTS.has(name)) throw new Error(`two statements are called ${name}`);
   const made: Statement<Row> = { name, text };
-  statements.set(name, made);
+  STATEMENTS.set(name, made);
   return made;
 }
 

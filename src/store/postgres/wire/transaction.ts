@@ -8,36 +8,16 @@ import { StoreError } from '../../store.ts';
 import { withConnection } from './connections.ts';
 import { isConflict, isConnectionLoss, isRefusal, sqlState, toStoreError, unavailable } from './errors.ts';
 import { Pipeline } from './pipeline.ts';
-import type { Answer, Sendable } from './pipeline.ts';
+import type { Sendable } from './pipeline.ts';
 import { bindBatch, statement } from './statement.ts';
 import type { BatchRow, BatchStatement, Statement } from './statement.ts';
 import type { Value } from './values.ts';
 
-export interface Tx {
-  /** Sent at once, in order. Its rejection ends the transaction also if nobody awaits it. */
-  run<Row>(statement: Statement<Row>, values?: readonly Value[]): Promise<Row[]>;
-  /** How many rows it changed. */
-  change(statement: Statement<unknown>, values?: readonly Value[]): Promise<number>;
-  /** All rows in one statement, or in one for each shard (statement.ts). `more`: parameters after the rows. */
-  batch<Row>(statement: BatchStatement<Row>, rows: readonly BatchRow[], more?: readonly Value[]): Promise<Row[]>;
-  /** Ends the transaction without effect, with this result. */
-  refuse<Result>(result: Result): Result;
-  /** This finds a row if the transaction was committed, and none if not: to be asked should nobody say which. */
-  provedBy(statement: Statement<unknown>, values: readonly Value[]): void;
-}
+export type Tx = Pick<PipelinedTransaction, 'run' | 'change' | 'batch' | 'refuse' | 'provedBy'>;
 
 type Proof = { statement: Statement<unknown>; values: readonly Value[] };
 
-export interface Transactions {
-  /** All or nothing, durable when it resolves. `work` may run several times, each on a state of its own. */
-  write: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
-  /** One consistent state for several statements. */
-  read: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
-  /** Reads of which each may see a state of its own: with no BEGIN and COMMIT around them, they are answered sooner. */
-  look: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
-  /** What became of a transaction that ended in an OutcomeUnknown. */
-  resolve: (xid: string) => Promise<'committed' | 'aborted'>;
-}
+export type Transactions = ReturnType<typeof createTransactions>;
 
 /** The connection was lost after COMMIT had been sent, and nobody could be asked what became of it in time. */
 export class OutcomeUnknown extends StoreError {
@@ -92,11 +72,10 @@ type Options = {
   clock: Clock;
   random: Random;
   isDistributed: boolean;
-  /** For tests that stop between any two statements. */
-  beforeStatement?: ((name: string) => Promise<void>) | undefined;
+  createPipeline?: ((client: PoolClient) => Pipeline) | undefined;
 };
 
-export function createTransactions(options: Options): Transactions {
+export function createTransactions(options: Options) {
   const { pool, clock, random } = options;
   const retrying = createRetries(clock, random);
 
@@ -131,10 +110,15 @@ export function createTransactions(options: Options): Transactions {
   };
 
   return {
-    write: (work) => retrying(async () => settle(await writeOnce(options, work))),
-    read: (work) => retrying(() => readOnce(options, work)),
-    look: (work) => retrying(() => lookOnce(options, work)),
-    resolve,
+    /** All or nothing, durable when it resolves. `work` may run several times, each on a state of its own. */
+    write: <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> =>
+      retrying(async () => settle(await writeOnce(options, work))),
+    /** One consistent state for several statements. */
+    read: <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => retrying(() => readOnce(options, work)),
+    /** Reads of which each may see a state of its own: without BEGIN and COMMIT they are answered sooner. */
+    look: <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => retrying(() => lookOnce(options, work)),
+    /** What became of a transaction that ended in an OutcomeUnknown. */
+    resolve: (xid: string): Promise<'committed' | 'aborted'> => resolve(xid),
   };
 }
 
@@ -265,7 +249,7 @@ class Refusal extends Error {
   }
 }
 
-class PipelinedTransaction implements Tx {
+class PipelinedTransaction {
   readonly #client: PoolClient;
   readonly #pipeline: Pipeline;
   readonly #options: Options;
@@ -274,7 +258,7 @@ class PipelinedTransaction implements Tx {
 
   constructor(client: PoolClient, options: Options) {
     this.#client = client;
-    this.#pipeline = new Pipeline(client);
+    this.#pipeline = options.createPipeline?.(client) ?? new Pipeline(client);
     this.#options = options;
   }
 
@@ -293,14 +277,17 @@ class PipelinedTransaction implements Tx {
     void this.#track(this.#pipeline.send(DISCARD_PLANS, []));
   }
 
+  /** Sent at once, in order. Its rejection ends the transaction also if nobody awaits it. */
   run<Row>(what: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
-    return mayBeIgnored(this.#send(what, values).then(({ rows }) => rows as Row[]));
+    return mayBeIgnored(this.#track(this.#pipeline.send(what, values)).then(({ rows }) => rows as Row[]));
   }
 
+  /** How many rows it changed. */
   change(what: Statement<unknown>, values: readonly Value[] = []): Promise<number> {
-    return mayBeIgnored(this.#send(what, values).then(({ rowCount }) => rowCount));
+    return mayBeIgnored(this.#track(this.#pipeline.send(what, values)).then(({ rowCount }) => rowCount));
   }
 
+  /** All rows in one statement, or in one for each shard (statement.ts). `more`: parameters after the rows. */
   batch<Row>(what: BatchStatement<Row>, rows: readonly BatchRow[], more: readonly Value[] = []): Promise<Row[]> {
     const { isDistributed } = this.#options;
     const bound = bindBatch(what, rows, { isDistributed, more });
@@ -308,10 +295,12 @@ class PipelinedTransaction implements Tx {
     return mayBeIgnored(Promise.all(found).then((parts) => parts.flat()));
   }
 
+  /** Ends the transaction without effect, with this result. */
   refuse<Result>(result: Result): Result {
     throw new Refusal(result);
   }
 
+  /** This finds a row if the transaction was committed, and none if not: to be asked should nobody say which. */
   provedBy(what: Statement<unknown>, values: readonly Value[]): void {
     this.#proof = { statement: what, values };
   }
@@ -322,16 +311,9 @@ class PipelinedTransaction implements Tx {
 
   /** The server answers the COMMIT of a transaction that has failed with ROLLBACK, and no error. */
   async commit(): Promise<void> {
-    const { command } = await this.#committing();
+    const { command } = await this.#pipeline.send(COMMIT, []);
     if (command === 'COMMIT') return;
     throw (await this.firstError()) ?? new Error(`COMMIT was answered with ${command}`);
-  }
-
-  async #committing(): Promise<Answer> {
-    // Stopping between statements has put some off; the COMMIT must not overtake them.
-    if (this.#options.beforeStatement !== undefined) await Promise.allSettled(this.#sent);
-    await this.#options.beforeStatement?.('COMMIT');
-    return this.#pipeline.send(COMMIT, []);
   }
 
   async rollback(): Promise<void> {
@@ -344,13 +326,6 @@ class PipelinedTransaction implements Tx {
     const settled = await Promise.allSettled(this.#sent);
     const errors = settled.filter((one) => one.status === 'rejected').map((one) => one.reason as Error);
     return errors.find((error) => sqlState(error) !== '25P02') ?? errors[0] ?? null;
-  }
-
-  #send(what: Statement<unknown>, values: readonly Value[]): Promise<Answer> {
-    const { beforeStatement } = this.#options;
-    if (beforeStatement === undefined) return this.#track(this.#pipeline.send(what, values));
-    const before = Promise.allSettled(this.#sent);
-    return this.#track(before.then(() => beforeStatement(what.name)).then(() => this.#pipeline.send(what, values)));
   }
 
   #track<Result>(sent: Promise<Result>): Promise<Result> {

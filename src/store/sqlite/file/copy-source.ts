@@ -10,11 +10,10 @@ import type {
   CopiedValue,
   CopySource,
 } from '../../rows/copied-tables.ts';
-import { nameForCopying } from './copy-identity.ts';
 import { assertStoreIsThere, databasePath } from './data-dir.ts';
 import { prepare } from './database.ts';
 import type { Database, Parameter } from './database.ts';
-import { openPrepared, withOpenErrors } from './prepare-database.ts';
+import { nameForCopying, openPrepared, withOpenErrors } from './prepare-database.ts';
 import { takeServerLock } from './server-lock.ts';
 
 /** A chunk ends at whichever comes first. */
@@ -78,11 +77,11 @@ export function openSqliteCopySource(options: { dataDir: string; masterKey: Uint
       readChunks: (table, after) => readChunks(db, table, after),
       close() {
         db.close();
-        lock.release();
+        lock.close();
       },
     };
   } catch (error) {
-    lock.release();
+    lock.close();
     throw error;
   }
 }

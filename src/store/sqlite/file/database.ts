@@ -1,4 +1,4 @@
-// One connection: how it is opened, typed statements, and the two kinds of transaction.
+// One connection: how it is opened, its prepared statements, and the two kinds of transaction.
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue } from 'node:sqlite';
 
@@ -6,13 +6,29 @@ export type Database = DatabaseSync;
 
 export type Parameter = SQLInputValue;
 
-/** A prepared statement whose rows the caller describes; parameters are bound in order. */
-export type Statement<Row> = {
+/** `Row`: what a row of its answer is. Each connection has it prepared, with parameters bound in order. */
+export type Statement<Row> = { text: string; row?: Row };
+
+export type Prepared<Row> = {
   run(...parameters: Parameter[]): { changes: number | bigint };
   get(...parameters: Parameter[]): Row | undefined;
   all(...parameters: Parameter[]): Row[];
   iterate(...parameters: Parameter[]): IterableIterator<Row>;
 };
+
+const statements: Statement<unknown>[] = [];
+
+export function statement<Row = never>(text: string): Statement<Row> {
+  const made: Statement<Row> = { text };
+  statements.push(made);
+  return made;
+}
+
+/** Prepares all statements, so that one that the schema does not bear ends the start, not the first event. */
+export function prepareAll(db: Database): <Row>(statement: Statement<Row>) => Prepared<Row> {
+  const prepared = new Map(statements.map((one) => [one, prepare(db, one.text)]));
+  return <Row>(one: Statement<Row>) => prepared.get(one) as unknown as Prepared<Row>;
+}
 
 export const PAGE_BYTES = 4_096;
 
@@ -47,8 +63,8 @@ export function openDatabase(path: string, options: { readOnly?: boolean; busyTi
 }
 
 /** Rows are what the SQL says; this is the one place that takes its word for it. */
-export function prepare<Row = never>(db: Database, sql: string): Statement<Row> {
-  return db.prepare(sql) as unknown as Statement<Row>;
+export function prepare<Row = never>(db: Database, sql: string): Prepared<Row> {
+  return db.prepare(sql) as unknown as Prepared<Row>;
 }
 
 /** A single value: a pragma's, or a count. */

@@ -5,47 +5,36 @@ import { StoreError } from '../../store.ts';
 import { PAGE_BYTES, readNumber } from './database.ts';
 import type { Database } from './database.ts';
 
-export interface DiskReserve {
-  /** Throws `disk_full` when less than the reserve is free. Looks at the disk at most every 100 ms. */
-  assertRoom(): void;
-  /** Room on the disk and in the file's own free pages; null where that cannot be told, as for one in memory. */
-  freeBytes(): number | null;
-  /** Whether a write that failed may have failed for want of room. */
-  isDiskFull(): boolean;
-}
+export type DiskReserve = ReturnType<typeof createDiskReserve>;
 
 const LOOK_INTERVAL_MS = 100;
 /** With less than this free an I/O error is put down to the full disk. */
 const FULL_BELOW_BYTES = 1024 * 1024;
 
-export function createDiskReserve(options: {
-  db: Database;
-  /** null: the database is in memory and never full. */
-  dataDir: string | null;
-  reserveBytes: number;
-  clock: Clock;
-}): DiskReserve {
+export function createDiskReserve(options: { db: Database; dataDir: string; reserveBytes: number; clock: Clock }) {
   const { db, dataDir, reserveBytes, clock } = options;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let hasRoom = true;
 
-  const diskBytes = (): number | null => (dataDir === null ? null : readFreeBytes(dataDir));
   const reusableBytes = (): number => readNumber(db, 'PRAGMA freelist_count') * PAGE_BYTES;
 
   return {
-    assertRoom() {
+    /** Throws `disk_full` when less than the reserve is free. Looks at the disk at most every 100 ms. */
+    assertRoom(): void {
       if (clock.monotonic() - lookedAt >= LOOK_INTERVAL_MS) {
         lookedAt = clock.monotonic();
-        const free = diskBytes();
+        const free = readFreeBytes(dataDir);
         hasRoom = free === null || free >= reserveBytes || free + reusableBytes() >= reserveBytes;
       }
       if (!hasRoom) throw new StoreError('disk_full', fullMessage(dataDir, reserveBytes));
     },
-    freeBytes() {
-      const free = diskBytes();
+    /** Room on the disk and in the file's own free pages; null where that cannot be told. */
+    freeBytes(): number | null {
+      const free = readFreeBytes(dataDir);
       return free === null ? null : free + reusableBytes();
     },
-    isDiskFull: () => dataDir !== null && isDiskFull(dataDir),
+    /** Whether a write that failed may have failed for want of room. */
+    isDiskFull: (): boolean => isDiskFull(dataDir),
   };
 }
 
@@ -65,7 +54,7 @@ function readFreeBytes(path: string): number | null {
   }
 }
 
-function fullMessage(dataDir: string | null, reserveBytes: number): string {
+function fullMessage(dataDir: string, reserveBytes: number): string {
   const reserve = `${Math.ceil(reserveBytes / 2 ** 20)} MiB`;
-  return `less than ${reserve} are free for ${dataDir ?? 'memory'}: free some space; accepting resumes by itself`;
+  return `less than ${reserve} are free for ${dataDir}: free some space; accepting resumes by itself`;
 }

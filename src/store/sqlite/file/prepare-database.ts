@@ -3,10 +3,11 @@
 // when it is whole: so an empty file is never a first start that was cut off, but always a database that was lost.
 import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Random } from '../../../runtime/random.ts';
 import type { Sealer } from '../../../runtime/sealer.ts';
 import { StoreError } from '../../store.ts';
 import { assertNotEmpty, assertWritable, noRoom, unwritable } from './data-dir.ts';
-import { openDatabase, prepare, readNumber } from './database.ts';
+import { openDatabase, prepare } from './database.ts';
 import type { Database } from './database.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import { publishFile, writeNewFile } from './durable-file.ts';
@@ -23,14 +24,6 @@ export function openPrepared(path: string, sealer: Sealer): Database {
     assertWritable(path);
     assertNotEmpty(path);
     return openWith(path, (db) => prepareExisting(db, path, sealer));
-  });
-}
-
-/** The same in memory; one that is shared by name may be there already. */
-export function openInMemory(name: string, sealer: Sealer): Database {
-  return openWith(name, (db) => {
-    if (readNumber(db, 'PRAGMA user_version') === 0) fill(db, sealer);
-    else prepareExisting(db, name, sealer);
   });
 }
 
@@ -90,14 +83,15 @@ function createDatabase(path: string, sealer: Sealer): void {
   try {
     // SQLite fills the file that is there, whose mode all that it puts beside has too.
     writeNewFile(draft, '');
-    openWith(draft, (db) => fill(db, sealer)).close();
+    openWith(draft, (db) => fillDatabase(db, sealer)).close();
     publishFile(draft, path);
   } finally {
     removeDraft();
   }
 }
 
-function fill(db: Database, sealer: Sealer): void {
+/** An empty one. */
+export function fillDatabase(db: Database, sealer: Sealer): void {
   // Lets prune.ts give space back in small steps; can only be chosen before the first table. Keeping its page map costs
   // 2 % more written bytes and no time that could be measured.
   db.exec('PRAGMA auto_vacuum = INCREMENTAL');
@@ -120,4 +114,20 @@ function assertMasterKey(db: Database, sealer: Sealer): void {
     'wrong_master_key',
     'the master key is not the one this database was made with: set MASTER_KEY, or restore master.key, as it was',
   );
+}
+
+const COPY_ID = 'copy_id';
+const COPY_ID_BYTES = 16;
+
+/** The name of what the store holds while a copy of it is under way. */
+export function nameForCopying(db: Database, random: Random): string {
+  const id = random.bytes(COPY_ID_BYTES);
+  prepare(db, 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(COPY_ID, id);
+  const row = prepare<{ value: Uint8Array }>(db, 'SELECT value FROM meta WHERE name = ?').get(COPY_ID)!;
+  return Buffer.from(row.value).toString('hex');
+}
+
+/** By whoever serves the store again: copied rows may change from then on, so no such copy must be gone on with. */
+export function forgetCopying(db: Database): void {
+  prepare(db, 'DELETE FROM meta WHERE name = ?').run(COPY_ID);
 }

@@ -5,30 +5,10 @@ import { join } from 'node:path';
 import { StoreError } from '../../store.ts';
 import { SERVED_FILES } from './data-dir.ts';
 
-export interface ServedFiles {
-  /** Looks at all of them. What is wrong, without their path; null: nothing. */
-  findTrouble(): string | null;
-  /** Throws `unavailable` where writing would be in vain. */
-  assertBeforeWrite(): void;
-  /** Throws `unavailable` unless the next start will find what was just committed. */
-  assertAfterWrite(): void;
-  /** Whether the database's own file is there, so that what is copied into it will be found. */
-  hasDatabase(): boolean;
-}
+export type ServedFiles = ReturnType<typeof watchServedFiles>;
 
-const IN_MEMORY: ServedFiles = {
-  findTrouble: () => null,
-  assertBeforeWrite: () => {},
-  assertAfterWrite: () => {},
-  hasDatabase: () => true,
-};
-
-/**
- * Of those that are in `dataDir` now; null: the database is in memory. Nothing is opened: closing a file would take
- * away this process's locks on it.
- */
-export function watchServedFiles(dataDir: string | null): ServedFiles {
-  if (dataDir === null) return IN_MEMORY;
+/** Of those that are in `dataDir` now. Nothing is opened: closing a file would take away this process's locks on it. */
+export function watchServedFiles(dataDir: string) {
   const [database, log, index, lock] = SERVED_FILES.map((name) => watchFile(dataDir, name)) as [Find, Find, Find, Find];
   let isInTrouble = false;
   const findTrouble = (): string | null => {
@@ -44,9 +24,13 @@ export function watchServedFiles(dataDir: string | null): ServedFiles {
   // A look takes 4 µs a file, and every transaction waits for it. So it is at those that decide what the next start
   // finds; without the log's index or the lock nothing is lost within the second until all are looked at.
   return {
+    /** Looks at all of them. What is wrong, without their path; null: nothing. */
     findTrouble,
+    /** Throws `unavailable` where writing would be in vain. */
     assertBeforeWrite: () => assertNone(isInTrouble ? findTrouble() : log()),
+    /** Throws `unavailable` unless the next start will find what was just committed. */
     assertAfterWrite: () => assertNone(database() ?? log()),
+    /** Whether the database's own file is there, so that what is copied into it will be found. */
     hasDatabase: () => database() === null,
   };
 }

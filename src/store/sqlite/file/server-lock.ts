@@ -7,12 +7,8 @@ import { StoreError } from '../../store.ts';
 import { lockPath } from './data-dir.ts';
 import { errnoOf, isBusy } from '../errors.ts';
 
-interface ServerLock {
-  release(): void;
-}
-
-/** Throws `in_use` at once if another server holds it. */
-export function takeServerLock(dataDir: string): ServerLock {
+/** Until it is closed. Throws `in_use` at once if another server holds the lock. */
+export function takeServerLock(dataDir: string): Pick<DatabaseSync, 'close'> {
   const path = lockPath(dataDir);
   createLockFile(path);
   const db = new DatabaseSync(path, { timeout: 0 });
@@ -25,7 +21,7 @@ export function takeServerLock(dataDir: string): ServerLock {
     throw isBusy(error) ? inUse(dataDir, error) : error;
   }
   writePid(dataDir);
-  return { release: () => db.close() };
+  return db;
 }
 
 /** Only a new one is opened here: closing a file takes away every lock that this process has on it. */

@@ -1,17 +1,16 @@
 // The entry of the thread that copies the log into the database file whenever the writer asks.
 import { parentPort, workerData } from 'node:worker_threads';
-import { checkpointPassively } from './checkpoint.ts';
 import { openDatabase } from '../file/database.ts';
-import { IDLE, serveThread } from './thread-protocol.ts';
-import type { CheckpointThreadData, ThreadService } from './thread-protocol.ts';
+import { answerCheckpoints } from './checkpoint.ts';
+import type { CheckpointLink } from './checkpoint.ts';
+import { serveThread } from './rpc.ts';
+import type { ThreadService } from './rpc.ts';
 
-function open({ path, checkpoints: { port, state } }: CheckpointThreadData): ThreadService {
+export type CheckpointThreadData = { role: 'checkpointer'; path: string; checkpoints: CheckpointLink };
+
+function open({ path, checkpoints }: CheckpointThreadData): ThreadService {
   const db = openDatabase(path);
-  port.on('message', () => {
-    checkpointPassively(db);
-    Atomics.store(state, 0, IDLE);
-    Atomics.notify(state, 0);
-  });
+  answerCheckpoints(db, checkpoints);
   return {
     run({ method }) {
       throw new Error(`the checkpointer has no ${method}`);
@@ -19,7 +18,7 @@ function open({ path, checkpoints: { port, state } }: CheckpointThreadData): Thr
     afterRun() {},
     close() {
       db.close();
-      port.close();
+      checkpoints.port.close();
     },
   };
 }

@@ -4,73 +4,119 @@ import { receiveMessageOnPort } from 'node:worker_threads';
 import type { MessagePort, Transferable, Worker } from 'node:worker_threads';
 import { StoreError } from '../../store.ts';
 import type { StoreErrorCode } from '../../store.ts';
+import type { Runner } from '../methods.ts';
+import { packParameters, unpackResult } from './packing.ts';
 
 export type Request = { id: number; method: string; parameters: unknown[] };
 
-export type Response = { id: number; result: unknown } | { id: number; error: ErrorMessage };
+type Response = { id: number; result: unknown } | { id: number; error: ErrorMessage };
 
 /** A result, and what of it may be moved instead of copied. */
 export type Answer = { result: unknown; transfer: Transferable[] };
 
-export interface RequestHandler {
-  run(request: Request): Answer;
-  /** Where several requests may be run as one: all or none of them; `run` throws for none. */
-  joining?: { mayJoin(method: string): boolean; run(requests: Request[]): Answer[] } | undefined;
-  /** What may take time and nobody should wait for: called when the answers to all that waited are on their way. */
-  afterRun(): void;
-}
-
 /** What is left of an error on its way; `code` null: not the store's own, a programming error. */
 type ErrorMessage = { code: StoreErrorCode | null; message: string; cause: string };
 
-export interface ThreadClient {
-  call(method: string, parameters: unknown[], transfer?: Transferable[]): Promise<unknown>;
+/** The first call: answered when the thread can serve, or with the error that keeps it from that. */
+const OPEN = 'open';
+/** The last call, after all others: the thread ends instead of an answer. */
+const CLOSE = 'close';
+
+// ── The main thread's end ──
+
+type Call = { method: string; resolve: (result: unknown) => void; reject: (error: Error) => void };
+
+/** Runs queries on another thread, by their names. */
+export class ThreadClient<Context = never> implements Runner<Context> {
+  readonly worker: Worker;
+  readonly #calls = new Map<number, Call>();
+  #lastId = 0;
+  #failure: Error | null = null;
+
+  constructor(worker: Worker) {
+    this.worker = worker;
+    worker.on('message', (response: Response) => this.#answer(response));
+  }
+
+  run<Parameters extends unknown[], Result>(
+    query: (context: Context, ...parameters: Parameters) => Result,
+    ...parameters: Parameters
+  ): Promise<Result> {
+    return this.#call(query.name, parameters) as Promise<Result>;
+  }
+
+  open(): Promise<unknown> {
+    return this.#call(OPEN, []);
+  }
+
+  /** What was asked before is answered; the worker's 'exit' says when it is done. */
+  sendClose(): void {
+    this.worker.postMessage({ id: 0, method: CLOSE, parameters: [] } satisfies Request, []);
+  }
+
   /** Rejects everything under way and to come. */
-  fail(error: Error): void;
-}
+  fail(error: Error): void {
+    this.#failure = error;
+    for (const call of this.#calls.values()) call.reject(error);
+    this.#calls.clear();
+  }
 
-type Waiting = { resolve: (result: unknown) => void; reject: (error: Error) => void };
+  #call(method: string, given: unknown[]): Promise<unknown> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      const { parameters, transfer } = packParameters(method, given);
+      // Throws for what cannot be cloned: a programming error, which rejects the promise.
+      this.worker.postMessage({ id, method, parameters } satisfies Request, transfer);
+      this.#calls.set(id, { method, resolve, reject });
+    });
+  }
 
-export function createThreadClient(worker: Worker): ThreadClient {
-  const waiting = new Map<number, Waiting>();
-  let lastId = 0;
-  let failure: Error | null = null;
-
-  worker.on('message', (response: Response) => {
-    const call = waiting.get(response.id);
+  #answer(response: Response): void {
+    const call = this.#calls.get(response.id);
     if (call === undefined) return;
-    waiting.delete(response.id);
+    this.#calls.delete(response.id);
     if ('error' in response) call.reject(decodeError(response.error));
-    else call.resolve(response.result);
-  });
-
-  return {
-    call(method, parameters, transfer = []) {
-      if (failure !== null) return Promise.reject(failure);
-      return new Promise((resolve, reject) => {
-        const id = ++lastId;
-        // Throws for what cannot be cloned: a programming error, which rejects the promise.
-        worker.postMessage({ id, method, parameters } satisfies Request, transfer);
-        waiting.set(id, { resolve, reject });
-      });
-    },
-    fail(error) {
-      failure = error;
-      for (const call of waiting.values()) call.reject(error);
-      waiting.clear();
-    },
-  };
+    else call.resolve(unpackResult(call.method, response.result));
+  }
 }
+
+// ── The other thread's end ──
+
+/** What a thread does between its first call and its last. After `close` nothing may keep its event loop alive. */
+export type ThreadService = {
+  run(request: Request): Answer;
+  /** Where several requests may be run as one: all or none of them; `run` throws for none. */
+  joining?: { mayJoin(method: string): boolean; run(requests: Request[]): Answer[] };
+  /** What may take time and nobody should wait for: called when the answers to all that waited are on their way. */
+  afterRun(): void;
+  close(): void;
+};
+
+const NOTHING: Answer = { result: null, transfer: [] };
 
 /** How many requests are taken from the port before the first of them is run. */
 const WAITING_TAKEN_MAX = 8;
 
 /** Answers requests in the order they come; those that wait side by side and may join are run together. */
-export function serveRequests(port: MessagePort, handler: RequestHandler): void {
+export function serveThread(port: MessagePort, open: () => ThreadService): void {
+  let service: ThreadService | null = null;
+
+  const run = (request: Request): Answer => {
+    if (request.method === OPEN) service = open();
+    else if (request.method !== CLOSE) return service!.run(request);
+    else {
+      service?.close();
+      service = null;
+      port.close();
+    }
+    return NOTHING;
+  };
+
   const answerOne = (request: Request): void => {
     let answer: Answer;
     try {
-      answer = handler.run(request);
+      answer = run(request);
     } catch (error) {
       port.postMessage({ id: request.id, error: encodeError(error) } satisfies Response, []);
       return;
@@ -81,7 +127,7 @@ export function serveRequests(port: MessagePort, handler: RequestHandler): void 
   const answerTogether = (requests: Request[]): void => {
     let answers: Answer[];
     try {
-      answers = handler.joining!.run(requests);
+      answers = service!.joining!.run(requests);
     } catch {
       // One of them failed, and none was done: alone, only that one will fail.
       for (const request of requests) answerOne(request);
@@ -100,12 +146,12 @@ export function serveRequests(port: MessagePort, handler: RequestHandler): void 
       waiting.push(next.message as Request);
     }
     while (waiting.length > 0) {
-      const end = waiting.findIndex(({ method }) => handler.joining?.mayJoin(method) !== true);
+      const end = waiting.findIndex(({ method }) => service?.joining?.mayJoin(method) !== true);
       const joining = waiting.splice(0, end < 0 ? waiting.length : end);
       if (joining.length > 1) answerTogether(joining);
       else answerOne(joining[0] ?? waiting.shift()!);
     }
-    handler.afterRun();
+    service?.afterRun();
   });
 }
 

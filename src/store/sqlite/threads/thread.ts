@@ -2,61 +2,63 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../runtime/clock.ts';
 import { systemRandom } from '../../../runtime/random.ts';
-import type { PassiveCheckpoints } from './checkpoint.ts';
+import type { WriteOptions } from '../context.ts';
 import { createWriter, openReader } from '../file/connection.ts';
-import type { Call, Connection } from '../file/connection.ts';
 import { openDatabase } from '../file/database.ts';
-import { JOINING } from '../methods.ts';
-import type { MethodName } from '../methods.ts';
+import { QUERIES } from '../methods.ts';
+import { requestCheckpoints } from './checkpoint.ts';
+import type { CheckpointLink } from './checkpoint.ts';
 import { packResult, unpackParameters } from './packing.ts';
-import type { Request } from './rpc.ts';
-import { RUNNING, serveThread } from './thread-protocol.ts';
-import type { CheckpointLink, ThreadData, ThreadService } from './thread-protocol.ts';
+import { serveThread } from './rpc.ts';
+import type { Answer, Request, ThreadService } from './rpc.ts';
 
-function open(data: ThreadData): ThreadService {
-  const connection = connect(data);
-  const callOf = ({ method, parameters }: Request): Call => {
-    const name = method as MethodName;
-    return { method: name, parameters: unpackParameters(name, parameters) };
-  };
-  return {
-    run(request) {
-      const { method, parameters } = callOf(request);
-      return packResult(method, connection.run(method, parameters));
-    },
-    joining: {
-      mayJoin: (method) => JOINING.includes(method as MethodName),
-      run(requests) {
-        const calls = requests.map(callOf);
-        return connection.runTogether(calls).map((result, i) => packResult(calls[i]!.method, result));
-      },
-    },
-    afterRun: connection.afterRun,
-    close() {
-      connection.close();
-      if (data.role === 'writer') data.checkpoints.port.close();
-    },
-  };
+export type ThreadData =
+  | ({ role: 'writer'; path: string; masterKey: Uint8Array; checkpoints: CheckpointLink } & WriteOptions)
+  | { role: 'reader'; path: string; masterKey: Uint8Array };
+
+/** Calls of these that wait at the same time share a transaction, and so an fsync and the pages that both change. */
+const JOINING: readonly string[] = ['acceptEvents', 'recordResults'];
+
+/** Whatever its parameters and context: a call's come from the other end, where they were checked. */
+type AnyQuery = (context: unknown, ...parameters: unknown[]) => unknown;
+
+type AnyConnection = { run: (query: AnyQuery, ...parameters: unknown[]) => unknown };
+
+function answer(connection: AnyConnection, { method, parameters }: Request): Answer {
+  const query = QUERIES[method as keyof typeof QUERIES] as AnyQuery;
+  return packResult(method, connection.run(query, ...unpackParameters(method, parameters)));
 }
 
-function connect(data: ThreadData): Connection {
+function openService(data: ThreadData): ThreadService {
   const runtime = { clock: systemClock, random: systemRandom };
-  if (data.role === 'reader') return openReader({ ...data, ...runtime });
-  const passive = requestCheckpoints(data.checkpoints);
-  return createWriter({ ...data, ...runtime, db: openDatabase(data.path), passive });
-}
-
-// The writer may have to wait for a checkpoint in the middle of its work, without its event loop: hence the shared
-// integer beside the port.
-function requestCheckpoints({ port, state }: CheckpointLink): PassiveCheckpoints {
+  if (data.role === 'reader') {
+    const reader = openReader({ ...data, ...runtime });
+    return {
+      run: (request) => answer(reader, request),
+      afterRun: () => {},
+      close: () => reader.close(),
+    };
+  }
+  const { path, checkpoints } = data;
+  const writer = createWriter({
+    ...data,
+    ...runtime,
+    db: openDatabase(path),
+    passive: requestCheckpoints(checkpoints),
+  });
+  const run = (request: Request): Answer => answer(writer, request);
   return {
-    start() {
-      Atomics.store(state, 0, RUNNING);
-      port.postMessage(null);
+    run,
+    joining: {
+      mayJoin: (method) => JOINING.includes(method),
+      run: (requests) => writer.runTogether(() => requests.map(run)),
     },
-    isRunning: () => Atomics.load(state, 0) === RUNNING,
-    wait: () => void Atomics.wait(state, 0, RUNNING),
+    afterRun: writer.afterRun,
+    close() {
+      writer.close();
+      checkpoints.port.close();
+    },
   };
 }
 
-if (parentPort !== null) serveThread(parentPort, () => open(workerData as ThreadData));
+if (parentPort !== null) serveThread(parentPort, () => openService(workerData as ThreadData));

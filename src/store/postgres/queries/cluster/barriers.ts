@@ -29,20 +29,21 @@ export const SELECT_CHANGED_ENVIRONMENTS = statement<{ environment: number }>(
   'SELECT DISTINCT b.environment FROM barriers b JOIN shards s ON s.shard = b.shard WHERE s.node = $1',
 );
 
-type AcknowledgeRequest = { node: NodeId; environment: number; version: number };
+type Ordinary = Pick<Transactions, 'read' | 'write'>;
 
-export function createBarrierMethods({ read, write }: Pick<Transactions, 'read' | 'write'>) {
-  return {
-    acknowledgeChanges: ({ node, environment, version }: AcknowledgeRequest): Promise<DestinationId[]> =>
-      write(async (tx) => {
-        const rows = await tx.run(ACKNOWLEDGE, [idBytes(node), environment, version]);
-        const acknowledged = rows.map((row) => formatId('dst', row.destination_id));
-        return acknowledged.length === 0 ? tx.refuse(acknowledged) : acknowledged;
-      }),
+export function acknowledgeChanges(
+  { write }: Ordinary,
+  { node, environment, version }: { node: NodeId; environment: number; version: number },
+): Promise<DestinationId[]> {
+  return write(async (tx) => {
+    const rows = await tx.run(ACKNOWLEDGE, [idBytes(node), environment, version]);
+    const acknowledged = rows.map((row) => formatId('dst', row.destination_id));
+    return acknowledged.length === 0 ? tx.refuse(acknowledged) : acknowledged;
+  });
+}
 
-    isChangeWaiting: (id: DestinationId): Promise<boolean> =>
-      read(async (tx) => (await tx.run(SELECT_ONE, [idBytes(id)])).length > 0),
-  };
+export function isChangeWaiting({ read }: Ordinary, id: DestinationId): Promise<boolean> {
+  return read(async (tx) => (await tx.run(SELECT_ONE, [idBytes(id)])).length > 0);
 }
 
 /** In the transaction of a change, which has this version. */

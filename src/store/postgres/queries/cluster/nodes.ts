@@ -71,65 +71,69 @@ const FREE_ALL = statement<never>('shards_free_all', 'UPDATE shards SET node = N
 
 type ShardsRequest = { node: NodeId; shards: readonly number[] };
 
-export function createNodeMethods({ read, write }: Pick<Transactions, 'read' | 'write'>) {
-  return {
-    addNode: (node: NewNode): Promise<void> =>
-      write(async (tx) => {
-        const { id, name, version, address, leaseMs } = node;
-        await takeTurnToServe(tx);
-        await tx.change(UPSERT, [idBytes(id), encodeText(name), version, address, leaseMs]);
-      }),
+/** On a node's own connection: nothing else may keep it from proving that it lives. */
+type Leases = Pick<Transactions, 'read' | 'write'>;
 
-    renewLease: (id: NodeId): Promise<RenewedLease | null> =>
-      write(async (tx) => {
-        const [renewed] = await tx.run(RENEW, [idBytes(id)]);
-        if (renewed === undefined) return tx.refuse(null);
-        const [view, changed] = await Promise.all([
-          readView(tx, renewed.now),
-          tx.run(SELECT_CHANGED_ENVIRONMENTS, [idBytes(id)]),
-        ]);
-        return { ...view, changedEnvironments: changed.map(({ environment }) => environment) };
-      }),
+export function addNode({ write }: Leases, node: NewNode): Promise<void> {
+  return write(async (tx) => {
+    const { id, name, version, address, leaseMs } = node;
+    await takeTurnToServe(tx);
+    await tx.change(UPSERT, [idBytes(id), encodeText(name), version, address, leaseMs]);
+  });
+}
 
-    removeExpired: (): Promise<NodeId[]> =>
-      write(async (tx) => {
-        const removed = await deleteExpired(tx);
-        return removed.length === 0 ? tx.refuse([]) : removed;
-      }),
+export function renewLease({ write }: Leases, id: NodeId): Promise<RenewedLease | null> {
+  return write(async (tx) => {
+    const [renewed] = await tx.run(RENEW, [idBytes(id)]);
+    if (renewed === undefined) return tx.refuse(null);
+    const [view, changed] = await Promise.all([
+      readView(tx, renewed.now),
+      tx.run(SELECT_CHANGED_ENVIRONMENTS, [idBytes(id)]),
+    ]);
+    return { ...view, changedEnvironments: changed.map(({ environment }) => environment) };
+  });
+}
 
-    takeShards: ({ node, shards }: ShardsRequest): Promise<number[]> =>
-      write(async (tx) => {
-        // Holds the node's row: nobody can remove it until what it takes is committed.
-        const [renewed] = await tx.run(RENEW, [idBytes(node)]);
-        if (renewed === undefined) return tx.refuse([]);
-        const taken = await tx.run(TAKE, [idBytes(node), encodeArray('int2', shards)]);
-        return taken.map(({ shard }) => shard);
-      }),
+export function removeExpired({ write }: Leases): Promise<NodeId[]> {
+  return write(async (tx) => {
+    const removed = await deleteExpired(tx);
+    return removed.length === 0 ? tx.refuse([]) : removed;
+  });
+}
 
-    freeShards: ({ node, shards }: ShardsRequest): Promise<void> =>
-      write(async (tx) => {
-        await tx.change(FREE, [idBytes(node), encodeArray('int2', shards)]);
-      }),
+export function takeShards({ write }: Leases, { node, shards }: ShardsRequest): Promise<number[]> {
+  return write(async (tx) => {
+    // Holds the node's row: nobody can remove it until what it takes is committed.
+    const [renewed] = await tx.run(RENEW, [idBytes(node)]);
+    if (renewed === undefined) return tx.refuse([]);
+    const taken = await tx.run(TAKE, [idBytes(node), encodeArray('int2', shards)]);
+    return taken.map(({ shard }) => shard);
+  });
+}
 
-    setLeaving: (id: NodeId): Promise<void> =>
-      write(async (tx) => {
-        await tx.change(SET_LEAVING, [idBytes(id)]);
-      }),
+export function freeShards({ write }: Leases, { node, shards }: ShardsRequest): Promise<void> {
+  return write(async (tx) => {
+    await tx.change(FREE, [idBytes(node), encodeArray('int2', shards)]);
+  });
+}
 
-    removeNode: (id: NodeId): Promise<void> =>
-      write(async (tx) => {
-        await Promise.all([
-          tx.change(DELETE, [idBytes(id)]),
-          tx.change(FREE_ALL, [encodeArray('uuid', [idBytes(id)])]),
-        ]);
-      }),
+export function setLeaving({ write }: Leases, id: NodeId): Promise<void> {
+  return write(async (tx) => {
+    await tx.change(SET_LEAVING, [idBytes(id)]);
+  });
+}
 
-    readCluster: (): Promise<ClusterView> =>
-      read(async (tx) => {
-        const [time] = await tx.run(SELECT_TIME);
-        return readView(tx, time!.now);
-      }),
-  };
+export function removeNode({ write }: Leases, id: NodeId): Promise<void> {
+  return write(async (tx) => {
+    await Promise.all([tx.change(DELETE, [idBytes(id)]), tx.change(FREE_ALL, [encodeArray('uuid', [idBytes(id)])])]);
+  });
+}
+
+export function readCluster({ read }: Leases): Promise<ClusterView> {
+  return read(async (tx) => {
+    const [time] = await tx.run(SELECT_TIME);
+    return readView(tx, time!.now);
+  });
 }
 
 /** Who is left when those are gone whose lease has run out: one of them that wakes up begins anew. */

@@ -1,12 +1,11 @@
 // API keys. A revoked key's row is gone: what is here is what authenticates.
 import type { ApiKey } from '../../../../model/api-key.ts';
 import { idBytes } from '../../../../model/id.ts';
-import type { ApiKeyId } from '../../../../model/id.ts';
-import type { Page, PageRequest } from '../../../store.ts';
 import { toApiKey } from '../../../rows/api-key-rows.ts';
 import type { ApiKeyRow } from '../../../rows/api-key-rows.ts';
 import { ID_BYTES_MAX } from '../../../rows/codec.ts';
-import type { ConfigurationContext, ReadContext } from '../../context.ts';
+import { toPage } from '../../../rows/page.ts';
+import type { Configure, Read, Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { takeTurnToServe } from '../../wire/turns.ts';
@@ -53,56 +52,40 @@ const SELECT_HAD_KEYS = statement<{ had: boolean }>(
   'SELECT EXISTS (SELECT 1 FROM environments WHERE auth_version > 0) AS had',
 );
 
-export function createApiKeyReads({ read }: ReadContext) {
-  return {
-    readApiKeys: (): Promise<ApiKey[]> => read(async (tx) => (await tx.run(SELECT_ALL)).map(toKey)),
+export const readApiKeys: Read<'readApiKeys'> = ({ read }) => read(async (tx) => (await tx.run(SELECT_ALL)).map(toKey));
 
-    listApiKeys(request: { environments: number[] } & PageRequest<ApiKeyId>): Promise<Page<ApiKey, ApiKeyId>> {
-      const { environments, before, limit } = request;
-      return read(async (tx) => {
-        const below = before === null ? ID_BYTES_MAX : idBytes(before);
-        const found = await tx.run(SELECT_PAGE, [below, `{${environments.join(',')}}`, limit + 1]);
-        const rows = found.slice(0, limit).map(toKey);
-        return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
-      });
-    },
-  };
-}
+export const listApiKeys: Read<'listApiKeys'> = ({ read }, { environments, before, limit }) =>
+  read(async (tx) => {
+    const below = before === null ? ID_BYTES_MAX : idBytes(before);
+    const found = await tx.run(SELECT_PAGE, [below, `{${environments.join(',')}}`, limit + 1]);
+    return toPage(found, limit, toKey);
+  });
 
-export function createApiKeyWrites({ write }: ConfigurationContext) {
-  return {
-    createApiKey(key: ApiKey): Promise<void> {
-      return write((tx) => insertKey(tx, key));
-    },
+export const createApiKey: Configure<'createApiKey'> = ({ write }, key) => write((tx) => insertKey(tx, key));
 
-    createFirstApiKeys(keys: ApiKey[]): Promise<boolean> {
-      return write(async (tx) => {
-        await takeTurnToServe(tx);
-        const [{ had }] = (await tx.run(SELECT_HAD_KEYS)) as [{ had: boolean }];
-        if (had) return tx.refuse(false);
-        for (const key of keys) await insertKey(tx, key);
-        return true;
-      });
-    },
+export const createFirstApiKeys: Write<'createFirstApiKeys'> = ({ write }, keys) =>
+  write(async (tx) => {
+    await takeTurnToServe(tx);
+    const [{ had }] = (await tx.run(SELECT_HAD_KEYS)) as [{ had: boolean }];
+    if (had) return tx.refuse(false);
+    for (const key of keys) await insertKey(tx, key);
+    return true;
+  });
 
-    revokeApiKey({ environments, id }: { environments: number[]; id: ApiKeyId }): Promise<boolean> {
-      return write(async (tx) => {
-        const [row] = await tx.run(DELETE, [idBytes(id), `{${environments.join(',')}}`]);
-        if (row === undefined) return tx.refuse(false);
-        await raiseAuth(tx, row.environment);
-        return true;
-      });
-    },
+export const revokeApiKey: Configure<'revokeApiKey'> = ({ write }, { environments, id }) =>
+  write(async (tx) => {
+    const [row] = await tx.run(DELETE, [idBytes(id), `{${environments.join(',')}}`]);
+    if (row === undefined) return tx.refuse(false);
+    await raiseAuth(tx, row.environment);
+    return true;
+  });
 
-    touchApiKeys(uses: { id: ApiKeyId; lastUsedAt: number }[]): Promise<void> {
-      return write(async (tx) => {
-        const ids = uses.map(({ id }) => idBytes(id));
-        const times = uses.map(({ lastUsedAt }) => lastUsedAt);
-        await tx.change(TOUCH, [encodeArray('uuid', ids), encodeArray('int8', times)]);
-      });
-    },
-  };
-}
+export const touchApiKeys: Write<'touchApiKeys'> = ({ write }, uses) =>
+  write(async (tx) => {
+    const ids = uses.map(({ id }) => idBytes(id));
+    const times = uses.map(({ lastUsedAt }) => lastUsedAt);
+    await tx.change(TOUCH, [encodeArray('uuid', ids), encodeArray('int8', times)]);
+  });
 
 async function insertKey(tx: Tx, key: ApiKey): Promise<void> {
   const { environment, prefix, last4, hash, createdAt, expiresAt, lastUsedAt } = key;

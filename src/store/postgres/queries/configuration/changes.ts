@@ -1,10 +1,9 @@
 // What changed in an environment's configuration since a version: how memory follows the store.
 import { formatId } from '../../../../model/id.ts';
-import type { ConfigurationChanges } from '../../../store.ts';
 import type { DestinationRow } from '../../../rows/destination-rows.ts';
 import { toSubscription } from '../../../rows/subscription-rows.ts';
 import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
-import type { ReadContext } from '../../context.ts';
+import type { Read } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { DESTINATION_COLUMNS, withKeys } from './destination-rows.ts';
@@ -34,38 +33,32 @@ const SELECT_SUBSCRIPTIONS = statement<SubscriptionRow>(
    WHERE environment = $1::int4 AND version > $2::int8 AND version <= $3::int8 ORDER BY version`,
 );
 
-type Request = { environment: number; after: number; limit: number };
-
-export function createChangeReads({ read, sealer }: ReadContext) {
-  return {
-    readChanges: (request: Request): Promise<ConfigurationChanges> =>
-      read(async (tx) => {
-        const { environment, after } = request;
-        const [currentVersion, pageEnd] = await Promise.all([
-          readConfigVersion(tx, environment),
-          findPageEnd(tx, request),
-        ]);
-        const version = pageEnd ?? currentVersion;
-        const [destinations, subscriptions] = await Promise.all([
-          tx.run(SELECT_DESTINATIONS, [environment, after, version]),
-          tx.run(SELECT_SUBSCRIPTIONS, [environment, after, version]),
-        ]);
-        // Who loads afresh has nothing that could be deleted.
-        const showsDeleted = after > 0;
-        return {
-          version,
-          currentVersion,
-          destinations: await withKeys(tx, destinations.filter(isLive), sealer),
-          deletedDestinations: destinations.filter((row) => showsDeleted && !isLive(row)).map(idOf('dst')),
-          subscriptions: subscriptions.filter(isLive).map(toSubscription),
-          deletedSubscriptions: subscriptions.filter((row) => showsDeleted && !isLive(row)).map(idOf('sub')),
-        };
-      }),
-  };
-}
+export const readChanges: Read<'readChanges'> = ({ read, sealer }, request) =>
+  read(async (tx) => {
+    const { environment, after } = request;
+    const [currentVersion, pageEnd] = await Promise.all([readConfigVersion(tx, environment), findPageEnd(tx, request)]);
+    const version = pageEnd ?? currentVersion;
+    const [destinations, subscriptions] = await Promise.all([
+      tx.run(SELECT_DESTINATIONS, [environment, after, version]),
+      tx.run(SELECT_SUBSCRIPTIONS, [environment, after, version]),
+    ]);
+    // Who loads afresh has nothing that could be deleted.
+    const showsDeleted = after > 0;
+    return {
+      version,
+      currentVersion,
+      destinations: await withKeys(tx, destinations.filter(isLive), sealer),
+      deletedDestinations: destinations.filter((row) => showsDeleted && !isLive(row)).map(idOf('dst')),
+      subscriptions: subscriptions.filter(isLive).map(toSubscription),
+      deletedSubscriptions: subscriptions.filter((row) => showsDeleted && !isLive(row)).map(idOf('sub')),
+    };
+  });
 
 /** Null: all that is left fits. */
-async function findPageEnd(tx: Tx, { environment, after, limit }: Request): Promise<number | null> {
+async function findPageEnd(
+  tx: Tx,
+  { environment, after, limit }: Parameters<Read<'readChanges'>>[1],
+): Promise<number | null> {
   const versions = await tx.run(SELECT_VERSIONS, [environment, after, limit + 1]);
   if (versions.length <= limit) return null;
   return Math.max(versions[0]!.version, versions.at(-1)!.version - 1);

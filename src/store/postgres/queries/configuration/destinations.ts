@@ -1,21 +1,18 @@
 // Destinations: create, read, list, change, delete. A deleted one leaves a tombstone (see the schema).
-import type { Destination, DestinationStatus, DestinationWithKeys } from '../../../../model/destination.ts';
+import type { Destination } from '../../../../model/destination.ts';
 import { idBytes, idShard } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
-import type { Page, PageRequest } from '../../../store.ts';
+import type { Sealer } from '../../../../runtime/sealer.ts';
 import { ID_BYTES_MAX, destinationStatusCode } from '../../../rows/codec.ts';
 import { applyChange, changeableValues, sealHeaders } from '../../../rows/destination-rows.ts';
-import type { Change, DestinationRow } from '../../../rows/destination-rows.ts';
-import type { ReadContext, WriteContext } from '../../context.ts';
+import type { DestinationRow } from '../../../rows/destination-rows.ts';
+import { toPage } from '../../../rows/page.ts';
+import type { Read, Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Value } from '../../wire/values.ts';
 import { encodeText } from '../../wire/values.ts';
 import { leaveBarrier } from '../cluster/barriers.ts';
 import { DESTINATION_COLUMNS, SELECT_DESTINATION, insertKey, toOneDestination, withKeys } from './destination-rows.ts';
 import { changeCounts, raiseConfig } from './environments.ts';
-
-type ListRequest = { environment: number; status: DestinationStatus | null } & PageRequest<DestinationId>;
-type UpdateRequest = { environment: number; id: DestinationId; change: Change; now: number };
 
 const SELECT_PAGE = statement<DestinationRow>(
   'destinations_page',
@@ -71,80 +68,68 @@ const DELETE_SUBSCRIPTIONS = statement<{ was_live: boolean }>(
   'DELETE FROM subscriptions WHERE destination_id = $1 RETURNING deleted_at IS NULL AS was_live',
 );
 
-export function createDestinationReads({ read, sealer }: ReadContext) {
-  return {
-    readDestination: (request: { environment: number; id: DestinationId }): Promise<DestinationWithKeys | null> =>
-      read(async (tx) => {
-        const rows = await tx.run(SELECT_DESTINATION, [idBytes(request.id), request.environment]);
-        return (await withKeys(tx, rows, sealer))[0] ?? null;
-      }),
+export const readDestination: Read<'readDestination'> = ({ read, sealer }, request) =>
+  read(async (tx) => {
+    const rows = await tx.run(SELECT_DESTINATION, [idBytes(request.id), request.environment]);
+    return (await withKeys(tx, rows, sealer))[0] ?? null;
+  });
 
-    listDestinations({ environment, status, before, limit }: ListRequest): Promise<Page<Destination, DestinationId>> {
-      return read(async (tx) => {
-        const page = [environment, before === null ? ID_BYTES_MAX : idBytes(before), limit + 1];
-        const found =
-          status === null
-            ? await tx.run(SELECT_PAGE, page)
-            : await tx.run(SELECT_PAGE_OF_STATUS, [...page, destinationStatusCode.numberOf(status)]);
-        const rows = found.slice(0, limit).map((row) => toOneDestination(row, sealer));
-        return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
-      });
-    },
-  };
-}
+export const listDestinations: Read<'listDestinations'> = ({ read, sealer }, { environment, status, before, limit }) =>
+  read(async (tx) => {
+    const page = [environment, before === null ? ID_BYTES_MAX : idBytes(before), limit + 1];
+    const found =
+      status === null
+        ? await tx.run(SELECT_PAGE, page)
+        : await tx.run(SELECT_PAGE_OF_STATUS, [...page, destinationStatusCode.numberOf(status)]);
+    return toPage(found, limit, (row) => toOneDestination(row, sealer));
+  });
 
-export function createDestinationWrites({ write, sealer, backlog }: WriteContext) {
-  const valuesOf = (destination: Destination): Value[] => {
-    const headers = sealHeaders(destination.headers, destination.id, sealer);
-    return changeableValues({ ...destination, name: encodeText(destination.name) }, headers);
-  };
+export const createDestination: Write<'createDestination'> = ({ write, sealer }, destination, limits) =>
+  write(async (tx) => {
+    const { id, environment, createdAt, updatedAt } = destination;
+    const { config_version: version, destination_count: count } = await raiseConfig(tx, environment);
+    if (count >= limits.max) return tx.refuse('over_limit');
+    void changeCounts(tx, environment, { destinations: 1 });
+    void tx.change(INSERT, [idBytes(id), environment, version, ...valuesOf(destination, sealer), createdAt, updatedAt]);
+    for (const key of destination.signingKeys) void insertKey(tx, id, key, sealer);
+    return 'created';
+  });
 
-  return {
-    createDestination(destination: DestinationWithKeys, limits: { max: number }): Promise<'created' | 'over_limit'> {
-      return write(async (tx) => {
-        const { id, environment, createdAt, updatedAt } = destination;
-        const { config_version: version, destination_count: count } = await raiseConfig(tx, environment);
-        if (count >= limits.max) return tx.refuse('over_limit');
-        void changeCounts(tx, environment, { destinations: 1 });
-        void tx.change(INSERT, [idBytes(id), environment, version, ...valuesOf(destination), createdAt, updatedAt]);
-        for (const key of destination.signingKeys) void insertKey(tx, id, key, sealer);
-        return 'created';
-      });
-    },
+export const updateDestination: Write<'updateDestination'> = ({ write, sealer }, { environment, id, change, now }) =>
+  write(async (tx) => {
+    const { config_version: version } = await raiseConfig(tx, environment);
+    const [row] = await tx.run(SELECT_DESTINATION, [idBytes(id), environment]);
+    if (row === undefined) return tx.refuse(null);
+    const before = toOneDestination(row, sealer);
+    const after = applyChange(before, change, now);
+    const isActivated = before.status === 'paused' && after.status === 'active';
+    if (isActivated) void tx.change(FORGET_FAILURES, [idShard(id), idBytes(id)]);
+    void tx.change(UPDATE, [idBytes(id), version, ...valuesOf(after, sealer), now]);
+    void leaveBarrier(tx, { destinationId: id, environment, version });
+    return after;
+  });
 
-    updateDestination({ environment, id, change, now }: UpdateRequest): Promise<Destination | null> {
-      return write(async (tx) => {
-        const { config_version: version } = await raiseConfig(tx, environment);
-        const [row] = await tx.run(SELECT_DESTINATION, [idBytes(id), environment]);
-        if (row === undefined) return tx.refuse(null);
-        const before = toOneDestination(row, sealer);
-        const after = applyChange(before, change, now);
-        const isActivated = before.status === 'paused' && after.status === 'active';
-        if (isActivated) void tx.change(FORGET_FAILURES, [idShard(id), idBytes(id)]);
-        void tx.change(UPDATE, [idBytes(id), version, ...valuesOf(after), now]);
-        void leaveBarrier(tx, { destinationId: id, environment, version });
-        return after;
-      });
-    },
+export const deleteDestination: Write<'deleteDestination'> = async ({ write, backlog }, request) => {
+  const { environment, now } = request;
+  const id = idBytes(request.id);
+  const isDeleted = await write(async (tx) => {
+    const { config_version: version } = await raiseConfig(tx, environment);
+    const [row] = await tx.run(SELECT_DESTINATION, [id, environment]);
+    if (row === undefined) return tx.refuse(false);
+    void tx.change(BURY, [id, version, now]);
+    void leaveBarrier(tx, { destinationId: request.id, environment, version });
+    void tx.change(DELETE_KEYS, [id]);
+    void tx.change(DELETE_HEALTH, [idShard(request.id), id]);
+    const subscriptions = await tx.run(DELETE_SUBSCRIPTIONS, [id]);
+    const live = subscriptions.filter((subscription) => subscription.was_live).length;
+    void changeCounts(tx, environment, { destinations: -1, subscriptions: -live });
+    return true;
+  });
+  if (isDeleted) backlog.drop(request.id);
+  return isDeleted;
+};
 
-    async deleteDestination(request: { environment: number; id: DestinationId; now: number }): Promise<boolean> {
-      const { environment, now } = request;
-      const id = idBytes(request.id);
-      const isDeleted = await write(async (tx) => {
-        const { config_version: version } = await raiseConfig(tx, environment);
-        const [row] = await tx.run(SELECT_DESTINATION, [id, environment]);
-        if (row === undefined) return tx.refuse(false);
-        void tx.change(BURY, [id, version, now]);
-        void leaveBarrier(tx, { destinationId: request.id, environment, version });
-        void tx.change(DELETE_KEYS, [id]);
-        void tx.change(DELETE_HEALTH, [idShard(request.id), id]);
-        const subscriptions = await tx.run(DELETE_SUBSCRIPTIONS, [id]);
-        const live = subscriptions.filter((subscription) => subscription.was_live).length;
-        void changeCounts(tx, environment, { destinations: -1, subscriptions: -live });
-        return true;
-      });
-      if (isDeleted) backlog.drop(request.id);
-      return isDeleted;
-    },
-  };
+function valuesOf(destination: Destination, sealer: Sealer): Value[] {
+  const headers = sealHeaders(destination.headers, destination.id, sealer);
+  return changeableValues({ ...destination, name: encodeText(destination.name) }, headers);
 }

@@ -1,7 +1,6 @@
 // The environments and their two versions: every change to configuration or keys raises one in its transaction.
-import type { EnvironmentVersions } from '../../../store.ts';
 import { modeCode } from '../../../rows/codec.ts';
-import type { ReadContext } from '../../context.ts';
+import type { Read } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 
@@ -13,7 +12,7 @@ type EnvironmentRow = {
   auth_version: number;
 };
 
-export type Counters = { config_version: number; destination_count: number; subscription_count: number };
+type Counters = { config_version: number; destination_count: number; subscription_count: number };
 
 const SELECT_ALL = statement<EnvironmentRow>(
   'environments_all',
@@ -44,22 +43,18 @@ const RAISE_AUTH = statement<never>(
   'UPDATE environments SET auth_version = auth_version + 1 WHERE id = $1::int4',
 );
 
-export function createEnvironmentReads({ read, horizons }: ReadContext) {
-  return {
-    readEnvironments: (): Promise<EnvironmentVersions[]> =>
-      read(async (tx) => {
-        // Asked for four times a second by whoever follows the configuration: the horizons come along.
-        const [rows] = await Promise.all([tx.run(SELECT_ALL), horizons.refresh(tx)]);
-        return rows.map((row) => ({
-          environment: row.id,
-          account: row.account,
-          mode: modeCode.nameOf(row.mode),
-          configVersion: row.config_version,
-          authVersion: row.auth_version,
-        }));
-      }),
-  };
-}
+export const readEnvironments: Read<'readEnvironments'> = ({ read, horizons }) =>
+  read(async (tx) => {
+    // Asked for four times a second by whoever follows the configuration: the horizons come along.
+    const [rows] = await Promise.all([tx.run(SELECT_ALL), horizons.refresh(tx)]);
+    return rows.map((row) => ({
+      environment: row.id,
+      account: row.account,
+      mode: modeCode.nameOf(row.mode),
+      configVersion: row.config_version,
+      authVersion: row.auth_version,
+    }));
+  });
 
 export async function readConfigVersion(tx: Tx, environment: number): Promise<number> {
   const [row] = await tx.run(SELECT_VERSION, [environment]);

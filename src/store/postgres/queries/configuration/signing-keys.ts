@@ -1,8 +1,6 @@
 // Rotating a destination's signing key, and ending an old one before its time.
-import type { SigningKey } from '../../../../model/destination.ts';
 import { idBytes } from '../../../../model/id.ts';
-import type { DestinationId, SigningKeyId } from '../../../../model/id.ts';
-import type { WriteContext } from '../../context.ts';
+import type { Write } from '../../context.ts';
 import { leaveBarrier } from '../cluster/barriers.ts';
 import {
   SELECT_DESTINATION,
@@ -14,52 +12,35 @@ import {
 } from './destination-rows.ts';
 import { raiseConfig } from './environments.ts';
 
-type RotateRequest = {
-  environment: number;
-  id: DestinationId;
-  key: SigningKey;
-  previousExpiresAt: number;
-  now: number;
+export const rotateSigningKey: Write<'rotateSigningKey'> = ({ write, sealer }, request) => {
+  const { environment, id, key, previousExpiresAt, now } = request;
+  return write(async (tx) => {
+    const { config_version: version } = await raiseConfig(tx, environment);
+    const found = tx.run(SELECT_DESTINATION, [idBytes(id), environment]);
+    const [newest, ...older] = await readKeys(tx, id, sealer);
+    if ((await found).length === 0) return tx.refuse({ result: 'not_found' });
+    const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
+    if (until > now) return tx.refuse({ result: 'in_progress', until });
+    for (const expired of older) void deleteKey(tx, id, expired.id);
+    if (newest !== undefined) void setKeyExpiry(tx, id, newest.id, previousExpiresAt);
+    void insertKey(tx, id, key, sealer);
+    void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
+    void leaveBarrier(tx, { destinationId: id, environment, version });
+    return { result: 'rotated' };
+  });
 };
 
-type RotateResult = { result: 'rotated' } | { result: 'in_progress'; until: number } | { result: 'not_found' };
-
-type EndRequest = { environment: number; id: DestinationId; keyId: SigningKeyId; now: number };
-type EndResult = 'ended' | 'newest' | 'key_not_found' | 'not_found';
-
-export function createSigningKeyWrites({ write, sealer }: WriteContext) {
-  return {
-    rotateSigningKey({ environment, id, key, previousExpiresAt, now }: RotateRequest): Promise<RotateResult> {
-      return write(async (tx): Promise<RotateResult> => {
-        const { config_version: version } = await raiseConfig(tx, environment);
-        const found = tx.run(SELECT_DESTINATION, [idBytes(id), environment]);
-        const [newest, ...older] = await readKeys(tx, id, sealer);
-        if ((await found).length === 0) return tx.refuse({ result: 'not_found' });
-        const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
-        if (until > now) return tx.refuse({ result: 'in_progress', until });
-        for (const expired of older) void deleteKey(tx, id, expired.id);
-        if (newest !== undefined) void setKeyExpiry(tx, id, newest.id, previousExpiresAt);
-        void insertKey(tx, id, key, sealer);
-        void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
-        void leaveBarrier(tx, { destinationId: id, environment, version });
-        return { result: 'rotated' };
-      });
-    },
-
-    endSigningKey({ environment, id, keyId, now }: EndRequest): Promise<EndResult> {
-      return write(async (tx): Promise<EndResult> => {
-        const { config_version: version } = await raiseConfig(tx, environment);
-        const found = tx.run(SELECT_DESTINATION, [idBytes(id), environment]);
-        const all = await readKeys(tx, id, sealer);
-        if ((await found).length === 0) return tx.refuse('not_found');
-        if (all[0]?.id === keyId) return tx.refuse('newest');
-        const isThere = all.some((key) => key.id === keyId && (key.expiresAt ?? Infinity) > now);
-        if (!isThere) return tx.refuse('key_not_found');
-        void deleteKey(tx, id, keyId);
-        void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
-        void leaveBarrier(tx, { destinationId: id, environment, version });
-        return 'ended';
-      });
-    },
-  };
-}
+export const endSigningKey: Write<'endSigningKey'> = ({ write, sealer }, { environment, id, keyId, now }) =>
+  write(async (tx) => {
+    const { config_version: version } = await raiseConfig(tx, environment);
+    const found = tx.run(SELECT_DESTINATION, [idBytes(id), environment]);
+    const all = await readKeys(tx, id, sealer);
+    if ((await found).length === 0) return tx.refuse('not_found');
+    if (all[0]?.id === keyId) return tx.refuse('newest');
+    const isThere = all.some((key) => key.id === keyId && (key.expiresAt ?? Infinity) > now);
+    if (!isThere) return tx.refuse('key_not_found');
+    void deleteKey(tx, id, keyId);
+    void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
+    void leaveBarrier(tx, { destinationId: id, environment, version });
+    return 'ended';
+  });

@@ -1,12 +1,10 @@
 // Subscriptions: create (an identical one is found instead), read, list, delete.
 import { idBytes } from '../../../../model/id.ts';
-import type { DestinationId, SubscriptionId } from '../../../../model/id.ts';
-import type { Subscription } from '../../../../model/subscription.ts';
-import type { Page, PageRequest } from '../../../store.ts';
 import { ID_BYTES_MAX } from '../../../rows/codec.ts';
-import { toSubscription, toSubscriptionPage } from '../../../rows/subscription-rows.ts';
+import { toPage } from '../../../rows/page.ts';
+import { toSubscription } from '../../../rows/subscription-rows.ts';
 import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
-import type { ReadContext, WriteContext } from '../../context.ts';
+import type { Read, Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { SELECT_DESTINATION } from './destination-rows.ts';
 import { changeCounts, raiseConfig } from './environments.ts';
@@ -55,70 +53,51 @@ const BURY = statement<never>(
    WHERE id = $1 AND environment = $2::int4 AND deleted_at IS NULL`,
 );
 
-type CreateResult =
-  | { result: 'created' | 'exists'; subscription: Subscription }
-  | { result: 'destination_not_found' | 'over_destination_limit' | 'over_environment_limit' };
+export const readSubscription: Read<'readSubscription'> = ({ read }, request) =>
+  read(async (tx) => {
+    const [row] = await tx.run(SELECT_ONE, [idBytes(request.id), request.environment]);
+    return row === undefined ? null : toSubscription(row);
+  });
 
-type ListRequest = { environment: number; destinationId: DestinationId | null } & PageRequest<SubscriptionId>;
+export const listSubscriptions: Read<'listSubscriptions'> = ({ read }, request) => {
+  const { environment, destinationId, before, limit } = request;
+  const page = [environment, before === null ? ID_BYTES_MAX : idBytes(before), limit + 1];
+  return read(async (tx) => {
+    const rows =
+      destinationId === null
+        ? await tx.run(SELECT_PAGE, page)
+        : await tx.run(SELECT_PAGE_OF_DESTINATION, [...page, idBytes(destinationId)]);
+    return toPage(rows, limit, toSubscription);
+  });
+};
 
-export function createSubscriptionReads({ read }: ReadContext) {
-  return {
-    readSubscription: (request: { environment: number; id: SubscriptionId }): Promise<Subscription | null> =>
-      read(async (tx) => {
-        const [row] = await tx.run(SELECT_ONE, [idBytes(request.id), request.environment]);
-        return row === undefined ? null : toSubscription(row);
-      }),
+export const createSubscription: Write<'createSubscription'> = ({ write }, { subscription, identity }, limits) =>
+  write(async (tx) => {
+    const { id, environment, destinationId, eventType, filter, createdAt } = subscription;
+    const destination = idBytes(destinationId);
+    const counters = await raiseConfig(tx, environment);
+    const [destinations, [identical], [ofDestination]] = await Promise.all([
+      tx.run(SELECT_DESTINATION, [destination, environment]),
+      tx.run(SELECT_IDENTICAL, [destination, identity]),
+      tx.run(COUNT_OF_DESTINATION, [destination]),
+    ]);
+    if (destinations.length === 0) return tx.refuse({ result: 'destination_not_found' });
+    if (identical !== undefined) return tx.refuse({ result: 'exists', subscription: toSubscription(identical) });
+    if (ofDestination!.count >= limits.perDestinationMax) return tx.refuse({ result: 'over_destination_limit' });
+    if (counters.subscription_count >= limits.perEnvironmentMax) {
+      return tx.refuse({ result: 'over_environment_limit' });
+    }
+    const values = [environment, destination, counters.config_version, eventType, filter, identity, createdAt];
+    void tx.change(INSERT, [idBytes(id), ...values]);
+    void changeCounts(tx, environment, { subscriptions: 1 });
+    return { result: 'created', subscription };
+  });
 
-    listSubscriptions(request: ListRequest): Promise<Page<Subscription, SubscriptionId>> {
-      const { environment, destinationId, before, limit } = request;
-      const page = [environment, before === null ? ID_BYTES_MAX : idBytes(before), limit + 1];
-      return read(async (tx) => {
-        const rows =
-          destinationId === null
-            ? await tx.run(SELECT_PAGE, page)
-            : await tx.run(SELECT_PAGE_OF_DESTINATION, [...page, idBytes(destinationId)]);
-        return toSubscriptionPage(rows, limit);
-      });
-    },
-  };
-}
-
-export function createSubscriptionWrites({ write, clock }: WriteContext) {
-  return {
-    createSubscription(
-      { subscription, identity }: { subscription: Subscription; identity: Uint8Array },
-      limits: { perDestinationMax: number; perEnvironmentMax: number },
-    ): Promise<CreateResult> {
-      return write(async (tx): Promise<CreateResult> => {
-        const { id, environment, destinationId, eventType, filter, createdAt } = subscription;
-        const destination = idBytes(destinationId);
-        const counters = await raiseConfig(tx, environment);
-        const [destinations, [identical], [ofDestination]] = await Promise.all([
-          tx.run(SELECT_DESTINATION, [destination, environment]),
-          tx.run(SELECT_IDENTICAL, [destination, identity]),
-          tx.run(COUNT_OF_DESTINATION, [destination]),
-        ]);
-        if (destinations.length === 0) return tx.refuse({ result: 'destination_not_found' });
-        if (identical !== undefined) return tx.refuse({ result: 'exists', subscription: toSubscription(identical) });
-        if (ofDestination!.count >= limits.perDestinationMax) return tx.refuse({ result: 'over_destination_limit' });
-        if (counters.subscription_count >= limits.perEnvironmentMax) {
-          return tx.refuse({ result: 'over_environment_limit' });
-        }
-        const values = [environment, destination, counters.config_version, eventType, filter, identity, createdAt];
-        void tx.change(INSERT, [idBytes(id), ...values]);
-        void changeCounts(tx, environment, { subscriptions: 1 });
-        return { result: 'created', subscription };
-      });
-    },
-
-    deleteSubscription({ environment, id }: { environment: number; id: SubscriptionId }): Promise<boolean> {
-      return write(async (tx) => {
-        const { config_version: version } = await raiseConfig(tx, environment);
-        const buried = await tx.change(BURY, [idBytes(id), environment, version, clock.now()]);
-        if (buried === 0) return tx.refuse(false);
-        void changeCounts(tx, environment, { subscriptions: -1 });
-        return true;
-      });
-    },
-  };
-}
+export const deleteSubscription: Write<'deleteSubscription'> = ({ write, clock }, { environment, id }) =>
+  write(async (tx) => {
+    const { config_version: version } = await raiseConfig(tx, environment);
+    const buried = await tx.change(BURY, [idBytes(id), environment, version, clock.now()]);
+    if (buried === 0) return tx.refuse(false);
+    void changeCounts(tx, environment, { subscriptions: -1 });
+    return true;
+  });

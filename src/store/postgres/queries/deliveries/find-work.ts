@@ -1,11 +1,10 @@
 // Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send.
 import { SHARD_COUNT, formatId, idBytes, idShard } from '../../../../model/id.ts';
 import { FORCED_DUE_AT } from '../../../../model/delivery.ts';
-import type { EventId } from '../../../../model/id.ts';
 import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
 import type { OpenRow } from '../../../rows/delivery-rows.ts';
-import type { EventPayload, Refill, RefillRequest, SweepPage, SweepRequest } from '../../../store.ts';
-import type { ReadContext } from '../../context.ts';
+import type { Refill, RefillRequest, SweepPage } from '../../../store.ts';
+import type { Read } from '../../context.ts';
 import { batchStatement, statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
@@ -62,47 +61,42 @@ const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 type Found = SweepPage['destinations'][number] & { position: string };
 
-export function createFindWorkReads({ read, look, horizons }: ReadContext) {
-  return {
-    sweep: ({ after, limit, shards = ALL_SHARDS }: SweepRequest): Promise<SweepPage> =>
-      read(async (tx) => {
-        const found: Found[] = [];
-        const from = parsePosition(after);
-        const left = shards.filter((shard) => shard >= from.shard).sort((a, b) => a - b);
-        while (left.length > 0 && found.length < limit) {
-          const missing = limit - found.length;
-          const pages = left.splice(0, SHARDS_TOGETHER).map((shard) => {
-            const first = shard === from.shard ? from.destination : BEFORE_ALL;
-            return sweepShard(tx, shard, { after: first, limit: missing });
-          });
-          found.push(...(await Promise.all(pages)).flat());
-        }
-        return toSweepPage(found, limit, left.length === 0);
-      }),
-
-    refill: (requests: RefillRequest[]): Promise<Refill[]> =>
-      look(async (tx) => {
-        const rows = requests.map(
-          ({ destinationId: id, dueFrom, limit }, place) =>
-            [idShard(id), place, idBytes(id), dueFrom, limit + 1] as const,
-        );
-        const held = requests.flatMap(({ exclude }) => exclude.map((id) => idBytes(id)));
-        const found = await tx.batch(SELECT_IN_ORDER, rows, [encodeArray('uuid', held)]);
-        const byPlace = Map.groupBy(found, ({ place }) => place);
-        return requests.map((request, place) => toRefill(request, byPlace.get(place) ?? []));
-      }),
-
-    readPayloads(eventIds: EventId[]): Promise<EventPayload[]> {
-      const ids = eventIds.filter((id) => !horizons.hides('bodies', id));
-      return look(async (tx) => {
-        const found = await tx.batch(SELECT_PAYLOADS, [...new Set(ids)].map(keyOf));
-        return found.map(({ id, type, occurred_at: occurredAt, body }) => {
-          return { id: formatId('evt', id), type, occurredAt, body };
-        });
+export const sweep: Read<'sweep'> = ({ read }, { after, limit, shards = ALL_SHARDS }) =>
+  read(async (tx) => {
+    const found: Found[] = [];
+    const from = parsePosition(after);
+    const left = shards.filter((shard) => shard >= from.shard).sort((a, b) => a - b);
+    while (left.length > 0 && found.length < limit) {
+      const missing = limit - found.length;
+      const pages = left.splice(0, SHARDS_TOGETHER).map((shard) => {
+        const first = shard === from.shard ? from.destination : BEFORE_ALL;
+        return sweepShard(tx, shard, { after: first, limit: missing });
       });
-    },
-  };
-}
+      found.push(...(await Promise.all(pages)).flat());
+    }
+    return toSweepPage(found, limit, left.length === 0);
+  });
+
+export const refill: Read<'refill'> = ({ look }, requests) =>
+  look(async (tx) => {
+    const rows = requests.map(
+      ({ destinationId: id, dueFrom, limit }, place) => [idShard(id), place, idBytes(id), dueFrom, limit + 1] as const,
+    );
+    const held = requests.flatMap(({ exclude }) => exclude.map((id) => idBytes(id)));
+    const found = await tx.batch(SELECT_IN_ORDER, rows, [encodeArray('uuid', held)]);
+    const byPlace = Map.groupBy(found, ({ place }) => place);
+    return requests.map((request, place) => toRefill(request, byPlace.get(place) ?? []));
+  });
+
+export const readPayloads: Read<'readPayloads'> = ({ look, horizons }, eventIds) => {
+  const ids = eventIds.filter((id) => !horizons.hides('bodies', id));
+  return look(async (tx) => {
+    const found = await tx.batch(SELECT_PAYLOADS, [...new Set(ids)].map(keyOf));
+    return found.map(({ id, type, occurred_at: occurredAt, body }) => {
+      return { id: formatId('evt', id), type, occurredAt, body };
+    });
+  });
+};
 
 /** All of a shard from there on, up to the limit of those that are not deleted. */
 async function sweepShard(tx: Tx, shard: number, { after, limit }: { after: Uint8Array; limit: number }) {

@@ -1,7 +1,7 @@
 // The trouble of destinations that outlives a restart.
 import type { DestinationHealth } from '../../../../model/destination.ts';
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import type { ReadContext } from '../../context.ts';
+import type { Read } from '../../context.ts';
 import { statement, statementOfEveryShard, upsertStatement } from '../../wire/statement.ts';
 import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
@@ -14,7 +14,7 @@ type HealthRow = {
   held_until: number | null;
 };
 
-// There are as many rows as destinations with trouble, and whoever owns some asks once at its start
+// There are as many rows as destinations with trouble, and whoever owns some asks once at its start.
 const SELECT_ALL = statementOfEveryShard<HealthRow>(
   'destination_health_all',
   `SELECT h.destination_id, h.failing_since, h.failure_count, h.held_until
@@ -41,19 +41,15 @@ const SELECT_LIVE = statement<{ id: Uint8Array }>(
   'SELECT id FROM destinations WHERE id = ANY ($1::uuid[]) AND deleted_at IS NULL',
 );
 
-export function createHealthReads({ read }: ReadContext) {
-  return {
-    readHealth: (): Promise<DestinationHealth[]> =>
-      read(async (tx) =>
-        (await tx.run(SELECT_ALL)).map((row) => ({
-          destinationId: formatId('dst', row.destination_id),
-          failingSince: row.failing_since,
-          failureCount: row.failure_count,
-          heldUntil: row.held_until,
-        })),
-      ),
-  };
-}
+export const readHealth: Read<'readHealth'> = ({ read }) =>
+  read(async (tx) =>
+    (await tx.run(SELECT_ALL)).map((row) => ({
+      destinationId: formatId('dst', row.destination_id),
+      failingSince: row.failing_since,
+      failureCount: row.failure_count,
+      heldUntil: row.held_until,
+    })),
+  );
 
 /**
  * Which of their destinations are not deleted. Sent before anything is written, so that nothing waits for the answer;

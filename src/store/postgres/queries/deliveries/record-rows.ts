@@ -14,7 +14,8 @@ import type { OpenStored } from './delivery-tables.ts';
 
 export type Moved = { shard: number; id: Uint8Array; destination_id: Uint8Array; attempt_count: number };
 
-// What a deleted destination left unfinished has ended with it, whether its row says so yet or not.
+// What a deleted destination left unfinished has ended with it, whether its row says so yet or not: `endByDeletion`
+// writes it, `isEndedByDeletion` in rows/ reads it so. Here as a condition, for the rows need not be read before.
 const IS_LIVE = `
   NOT EXISTS (SELECT 1 FROM destinations t WHERE t.id = d.destination_id AND t.deleted_at IS NOT NULL)`;
 
@@ -31,7 +32,8 @@ export const FINISH = batchStatement<OpenStored>(
     RETURNING ${ALL_OPEN}`,
 );
 
-// Of what a forced attempt had kept nothing is needed any more: the schedule goes on.
+// The decision as `afterResult` has it (transitions.ts) for a delivery that is retried: of what a forced attempt had
+// kept nothing is needed any more, and four columns need not be sent. The conformance suite holds both to it.
 export const MOVE_ON = batchStatement<Moved>(
   'record_move_on',
   { id: 'uuid', rev: 'int4', status: 'int2', due_at: 'int8', schedule_position: 'int4', code: 'bytea' },
@@ -60,7 +62,8 @@ const growHistory = (table: string): BatchStatement<Moved> =>
 const GROW_OPEN = growHistory('open_deliveries');
 const GROW_DONE = growHistory('done_deliveries');
 
-// It may be moved from one table to the other while we look, or back: the second look into the first finds it then.
+// A delivery may be moved from one table to the other between two statements, or back: the second look into the first
+// table finds it then.
 const GROWING = [GROW_OPEN, GROW_DONE, GROW_OPEN];
 
 /** Nothing is left to decide: only the history grows, wherever the delivery is and whatever its revision. */

@@ -1,28 +1,44 @@
-// Recording results: the delivery moves on if nobody else moved it meanwhile, and its history grows by one attempt.
+// Recording results: the delivery moves on if nobody else moved it meanwhile, its history grows by one attempt, and a
+// destination is paused by what came back from it.
 import { isUnfinished } from '../../../../model/delivery.ts';
 import type { DestinationHealth, PausedReason } from '../../../../model/destination.ts';
-import { formatId } from '../../../../model/id.ts';
+import { formatId, idBytes } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
 import type { Decision } from '../../../../model/transitions.ts';
 import type { RecordOutcome, ResultToRecord } from '../../../store.ts';
-import { deliveryStatusCode, encodeResponseCode } from '../../../rows/codec.ts';
+import { deliveryStatusCode, encodeResponseCode, pausedReasonCode } from '../../../rows/codec.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
+import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
+import { encodeArray } from '../../wire/values.ts';
 import { insertAttempts } from './attempts.ts';
 import type { NumberedAttempt } from './attempts.ts';
 import { appendCode, countOut, insertDone, keyOf, toMovedRow } from './delivery-tables.ts';
 import { FINISH, MOVE_ON, growHistories, readStates } from './record-rows.ts';
 import type { Moved } from './record-rows.ts';
 import { selectLive, writeHealth } from './health.ts';
-import { pauseDestinations } from '../configuration/pause.ts';
+import { raiseConfig } from '../configuration/environments.ts';
+
+const SELECT_ACTIVE = statement<{ id: Uint8Array; environment: number }>(
+  'destinations_active',
+  `SELECT id, environment FROM destinations
+   WHERE id = ANY ($1::uuid[]) AND status = 0 AND deleted_at IS NULL ORDER BY environment, id`,
+);
+
+const PAUSE = statement<{ id: Uint8Array }>(
+  'destinations_pause',
+  `UPDATE destinations SET status = 1, paused_reason = $2::int2, version = $3::int8, updated_at = $4::int8
+   WHERE id = $1 AND status = 0 AND deleted_at IS NULL
+   RETURNING id`,
+);
 
 export type RecordRequest = {
   results: readonly ResultToRecord[];
   health: readonly DestinationHealth[];
   now: number;
 };
-export type Recorded = { outcomes: RecordOutcome[]; paused: DestinationId[] };
+export type RecordAnswer = { outcomes: RecordOutcome[]; paused: DestinationId[] };
 
 type Decided = ResultToRecord & { decision: Decision };
 
@@ -31,7 +47,7 @@ export async function recordTogether(
   { horizons }: Pick<WriteContext, 'horizons'>,
   change: BacklogChange,
   { results, health, now }: RecordRequest,
-): Promise<Recorded> {
+): Promise<RecordAnswer> {
   const outcomes = new Map<ResultToRecord, RecordOutcome>();
   const pauses = new Map<DestinationId, PausedReason>();
   const finding = selectLive(tx, health);
@@ -132,4 +148,26 @@ function moveOn(tx: Tx, results: readonly Decided[], now: number): Promise<Moved
       ] as const,
   );
   return tx.batch(MOVE_ON, rows, [now]);
+}
+
+/** Nothing happens to a destination that is paused or deleted already. Returns those that were active. */
+async function pauseDestinations(
+  tx: Tx,
+  pauses: ReadonlyMap<DestinationId, PausedReason>,
+  now: number,
+): Promise<DestinationId[]> {
+  if (pauses.size === 0) return [];
+  const ids = [...pauses.keys()].map((id) => idBytes(id));
+  const active = await tx.run(SELECT_ACTIVE, [encodeArray('uuid', ids)]);
+  const paused: DestinationId[] = [];
+  for (const [environment, rows] of Map.groupBy(active, (row) => row.environment)) {
+    // Now nobody else changes this environment's configuration, but somebody may have done so just before.
+    const { config_version: version } = await raiseConfig(tx, environment);
+    for (const row of rows) {
+      const reason = pausedReasonCode.numberOf(pauses.get(formatId('dst', row.id))!);
+      const found = await tx.run(PAUSE, [row.id, reason, version, now]);
+      paused.push(...found.map(({ id }) => formatId('dst', id)));
+    }
+  }
+  return paused;
 }

@@ -7,7 +7,7 @@ import { isUnfinished } from '../../../rows/codec.ts';
 import { toDelivery, toOpenDelivery, toState, toStateRow } from '../../../rows/delivery-rows.ts';
 import type { SendAgainRequest, SendAgainResult } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
-import type { WriteContext } from '../../context.ts';
+import type { Write, WriteContext } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
 import { Overtaken } from '../../wire/errors.ts';
 import { statement } from '../../wire/statement.ts';
@@ -27,35 +27,29 @@ const MOVE_OPEN = statement<OpenStored>(
    RETURNING ${ALL_OPEN}`,
 );
 
-export function createSendAgainWrites({ write, backlog, horizons }: WriteContext) {
-  const isTooOld = async (tx: Tx, row: CompleteRow, { bodyCutoff }: SendAgainRequest): Promise<boolean> => {
+export const retryDelivery: Write<'retryDelivery'> = (context, request) => send(context, 'retry', request);
+
+export const replayDead: Write<'replayDead'> = (context, request) => send(context, 'replay_dead', request);
+
+function send({ write, backlog, horizons }: WriteContext, how: SendAgain, request: SendAgainRequest) {
+  return writeCounted(backlog, write, async (tx, change): Promise<SendAgainResult> => {
+    const row = await selectDelivery(tx, horizons, request);
+    if (row === null) return tx.refuse({ result: 'not_found' });
+    // What a forced attempt had kept is not read: one that waits forced already stays as it is.
+    const state = toState({ ...row, scheduled_at: null, fallback_status: null });
     const eventId = formatId('evt', row.event_id);
-    return idTime(eventId) < bodyCutoff || !(await hasBody(tx, horizons, eventId));
-  };
-
-  const send = (how: SendAgain, request: SendAgainRequest): Promise<SendAgainResult> =>
-    writeCounted(backlog, write, async (tx, change): Promise<SendAgainResult> => {
-      const row = await selectDelivery(tx, horizons, request);
-      if (row === null) return tx.refuse({ result: 'not_found' });
-      // What a forced attempt had kept is not read: one that waits forced already stays as it is.
-      const state = toState({ ...row, scheduled_at: null, fallback_status: null });
-      const next = sendAgain(how, state, {
-        isDestinationDeleted: row.deleted_at !== null,
-        isTooOld: await isTooOld(tx, row, request),
-        now: request.now,
-      });
-      if (next === 'unchanged') return tx.refuse({ result: 'scheduled', delivery: toDelivery(row), open: null });
-      if (typeof next === 'string') return tx.refuse({ result: next });
-      const move = { row, next, now: request.now };
-      const stored = isUnfinished(row.status) ? await moveOpen(tx, move) : await reopen(tx, move, change);
-      const delivery = toDelivery({ ...row, ...stored });
-      return { result: 'scheduled', delivery, open: toOpenDelivery(stored, delivery.destinationId) };
+    const next = sendAgain(how, state, {
+      isDestinationDeleted: row.deleted_at !== null,
+      isTooOld: idTime(eventId) < request.bodyCutoff || !(await hasBody(tx, horizons, eventId)),
+      now: request.now,
     });
-
-  return {
-    retryDelivery: (request: SendAgainRequest): Promise<SendAgainResult> => send('retry', request),
-    replayDead: (request: SendAgainRequest): Promise<SendAgainResult> => send('replay_dead', request),
-  };
+    if (next === 'unchanged') return tx.refuse({ result: 'scheduled', delivery: toDelivery(row), open: null });
+    if (typeof next === 'string') return tx.refuse({ result: next });
+    const move = { row, next, now: request.now };
+    const stored = isUnfinished(row.status) ? await moveOpen(tx, move) : await reopen(tx, move, change);
+    const delivery = toDelivery({ ...row, ...stored });
+    return { result: 'scheduled', delivery, open: toOpenDelivery(stored, delivery.destinationId) };
+  });
 }
 
 type Move = { row: CompleteRow; next: OpenState; now: number };

@@ -4,12 +4,11 @@
 import type { Clock } from '../../../../runtime/clock.ts';
 import type { AcceptResult, NewEvent } from '../../../store.ts';
 import { bisect, isOfOneItem, withPartitions } from '../../bisect.ts';
-import type { WriteContext } from '../../context.ts';
+import type { Write } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
 import { isKeyHeld, keyHeld, toStoreError } from '../../wire/errors.ts';
 import { acceptTogether } from './accept.ts';
 import { timesOf } from '../deliveries/delivery-tables.ts';
-import { HeldKeys } from './held-keys.ts';
 import { hasKey } from './idempotency.ts';
 
 /** Of the first wait for a key: enough for a transaction that is just ending, short enough for nine in a row. */
@@ -19,14 +18,13 @@ const HALVING_MS_MAX = 2_000;
 
 type AcceptSome = (events: readonly NewEvent[], keyWaitMs: number) => Promise<AcceptResult[]>;
 
-export function createAcceptWrites(context: WriteContext) {
-  const { accepting, backlog, partitions, clock, keyWaitMs } = context;
-  const heldKeys = new HeldKeys(clock);
+export const acceptEvents: Write<'acceptEvents'> = async (context, events) => {
+  const { accepting, backlog, partitions, clock, keyWaitMs, heldKeys } = context;
 
-  const acceptSome: AcceptSome = (events, waitMs) =>
-    withPartitions(partitions, timesOf(events.flatMap(idsOf)), () =>
+  const acceptSome: AcceptSome = (some, waitMs) =>
+    withPartitions(partitions, timesOf(some.flatMap(idsOf)), () =>
       writeCounted(backlog, accepting.write, (tx, change) =>
-        acceptTogether(tx, context, { change, events, keyWaitMs: waitMs }),
+        acceptTogether(tx, context, { change, events: some, keyWaitMs: waitMs }),
       ),
     );
 
@@ -35,26 +33,22 @@ export function createAcceptWrites(context: WriteContext) {
     return toFailed(error);
   };
 
-  return {
-    async acceptEvents(events: NewEvent[]): Promise<AcceptResult[]> {
-      if (events.length === 0) return [];
-      const batch = new HalvedBatch(acceptSome, clock, keyWaitMs);
-      const suspects = new Set(events.filter((event) => heldKeys.isSuspect(event)));
-      const others = events.filter((event) => !suspects.has(event));
-      // Those without a key first: they need not be cut into small pieces when the time for keys is over.
-      const sorted = [...others.filter((event) => !hasKey(event)), ...others.filter(hasKey)];
-      const results = new Map<NewEvent, AcceptResult>();
-      const accept = async (part: readonly NewEvent[]): Promise<void> => {
-        const found = await bisect(part, (some) => batch.accept(some), refuse);
-        part.forEach((event, i) => results.set(event, found[i]!));
-      };
-      await accept(sorted);
-      batch.waitBriefly();
-      await accept([...suspects]);
-      return events.map((event) => results.get(event)!);
-    },
+  if (events.length === 0) return [];
+  const batch = new HalvedBatch(acceptSome, clock, keyWaitMs);
+  const suspects = new Set(events.filter((event) => heldKeys.isSuspect(event)));
+  const others = events.filter((event) => !suspects.has(event));
+  // Those without a key first: they need not be cut into small pieces when the time for keys is over.
+  const sorted = [...others.filter((event) => !hasKey(event)), ...others.filter(hasKey)];
+  const results = new Map<NewEvent, AcceptResult>();
+  const accept = async (part: readonly NewEvent[]): Promise<void> => {
+    const found = await bisect(part, (some) => batch.accept(some), refuse);
+    part.forEach((event, i) => results.set(event, found[i]!));
   };
-}
+  await accept(sorted);
+  batch.waitBriefly();
+  await accept([...suspects]);
+  return events.map((event) => results.get(event)!);
+};
 
 /** The parts of one batch, each a transaction. */
 class HalvedBatch {

@@ -1,35 +1,23 @@
 // Events as operators read them: one with its body and deliveries, and lists by type, newest first.
-import type { Event, ScheduledDelivery } from '../../../../model/event.ts';
+import type { Event } from '../../../../model/event.ts';
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
 import { originCode } from '../../../rows/codec.ts';
-import { selects, toEvent, toScheduled } from '../../../rows/event-rows.ts';
+import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, selects, toEvent, toScheduled } from '../../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../../rows/event-rows.ts';
-import { idRange } from '../../../rows/id-range.ts';
+import { idRange } from '../../../rows/page.ts';
 import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../../store.ts';
-import type {
-  EventWithBody,
-  Page,
-  PageRequest,
-  ScheduledPageRequest,
-  TimeRange,
-  TypeSelection,
-} from '../../../store.ts';
-import type { ReadContext } from '../../context.ts';
+import type { Page, TypeSelection } from '../../../store.ts';
+import type { Read } from '../../context.ts';
 import { statementOfEveryShard } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { EVENT_COLUMNS, SELECT_BODY, SELECT_EVENT } from './event-rows.ts';
-import { ROWS_SCANNED_MAX } from '../deliveries/list-deliveries.ts';
+import { ROWS_SCANNED_MAX } from '../deliveries/read-deliveries.ts';
 
-type ListRequest = { environment: number; type: TypeSelection | null } & TimeRange & PageRequest<EventId>;
+type ListRequest = Parameters<Read<'listEvents'>>[1];
 type EventPage = Page<Event, EventId>;
 type IdRange = readonly [low: Uint8Array, high: Uint8Array];
-
-/** A pattern that selects no more types than this is the merge of their lists; else rows are walked and filtered. */
-const TYPES_MERGED_MAX = 32;
-/** How many types are looked at to find that out (`a.*` looks past the types further below `a`). */
-const TYPES_PROBED_MAX = 200;
 
 const TABLES = ['open_deliveries', 'done_deliveries'];
 const BEFORE_ALL = new Uint8Array(16);
@@ -78,40 +66,36 @@ const SELECT_SHOWN = statementOfEveryShard<{ id: Uint8Array }>(
   ).join(' UNION ALL ') + ` ORDER BY id DESC LIMIT ${DELIVERIES_SHOWN_MAX + 1}`,
 );
 
-export function createEventReads({ read, horizons }: ReadContext) {
-  return {
-    async readEvent({ environment, id }: { environment: number; id: EventId }): Promise<EventWithBody | null> {
-      if (horizons.hides('rows', id)) return null;
-      return read(async (tx) => {
-        const [[row], [body], deliveries] = await Promise.all([
-          tx.run(SELECT_EVENT, [...keyOf(id), environment]),
-          tx.run(SELECT_BODY, keyOf(id)),
-          tx.run(SELECT_PAGE, [idBytes(id), environment, BEFORE_ALL]),
-        ]);
-        if (row === undefined) return null;
-        const isErased = body === undefined || horizons.hides('bodies', id);
-        const shown = deliveries.length < SCHEDULED_PAGE ? deliveries : await readShown(tx, environment, id);
-        return { event: toEvent(row), body: isErased ? null : body.body, deliveries: shown.map(toScheduled) };
-      });
-    },
+export const readEvent: Read<'readEvent'> = async ({ read, horizons }, { environment, id }) => {
+  if (horizons.hides('rows', id)) return null;
+  return read(async (tx) => {
+    const [[row], [body], deliveries] = await Promise.all([
+      tx.run(SELECT_EVENT, [...keyOf(id), environment]),
+      tx.run(SELECT_BODY, keyOf(id)),
+      tx.run(SELECT_PAGE, [idBytes(id), environment, BEFORE_ALL]),
+    ]);
+    if (row === undefined) return null;
+    const isErased = body === undefined || horizons.hides('bodies', id);
+    const shown = deliveries.length < SCHEDULED_PAGE ? deliveries : await readShown(tx, environment, id);
+    return { event: toEvent(row), body: isErased ? null : body.body, deliveries: shown.map(toScheduled) };
+  });
+};
 
-    async readScheduledDeliveries(request: ScheduledPageRequest): Promise<ScheduledDelivery[]> {
-      const { environment, eventId, which, after } = request;
-      if (horizons.hides('rows', eventId)) return [];
-      const select = which === 'first' ? SELECT_FIRST : SELECT_PAGE;
-      const last = after === null ? BEFORE_ALL : idBytes(after);
-      return read(async (tx) => (await tx.run(select, [idBytes(eventId), environment, last])).map(toScheduled));
-    },
+export const readScheduledDeliveries: Read<'readScheduledDeliveries'> = async ({ read, horizons }, request) => {
+  const { environment, eventId, which, after } = request;
+  if (horizons.hides('rows', eventId)) return [];
+  const select = which === 'first' ? SELECT_FIRST : SELECT_PAGE;
+  const last = after === null ? BEFORE_ALL : idBytes(after);
+  return read(async (tx) => (await tx.run(select, [idBytes(eventId), environment, last])).map(toScheduled));
+};
 
-    listEvents: (request: ListRequest): Promise<EventPage> =>
-      read(async (tx) => {
-        const since = Math.max(request.since ?? 0, horizons.before('rows'));
-        const range = idRange({ ...request, since }, request.before === null ? null : idBytes(request.before));
-        const types = request.type === null ? null : await findTypes(tx, request.environment, request.type);
-        return types === null ? walk(tx, request, range) : mergeTypes(tx, { ...request, types }, range);
-      }),
-  };
-}
+export const listEvents: Read<'listEvents'> = ({ read, horizons }, request) =>
+  read(async (tx) => {
+    const since = Math.max(request.since ?? 0, horizons.before('rows'));
+    const range = idRange({ ...request, since }, request.before);
+    const types = request.type === null ? null : await findTypes(tx, request.environment, request.type);
+    return types === null ? walk(tx, request, range) : mergeTypes(tx, { ...request, types }, range);
+  });
 
 /** The first page of the newest deliveries of an event that has many. */
 async function readShown(tx: Tx, environment: number, id: EventId): Promise<ScheduledRow[]> {

@@ -2,7 +2,6 @@
 // of their batch waiting again.
 import type { Clock } from '../../../../runtime/clock.ts';
 import type { NewEvent } from '../../../store.ts';
-import { nameOfKey } from './idempotency.ts';
 
 /** As long as callers go on trying. One that is free again meanwhile costs its event nothing but a transaction. */
 const SUSPECT_FOR_MS = 10_000;
@@ -40,4 +39,13 @@ export class HeldKeys {
       this.#until.delete(name);
     }
   }
+}
+
+/** Null: the event has no key. */
+function nameOfKey({ environment, idempotencyKey: key }: NewEvent): string | null {
+  return key === null ? null : nameOf({ environment, key });
+}
+
+export function nameOf({ environment, key }: { environment: number; key: string }): string {
+  return `${environment} ${key}`;
 }

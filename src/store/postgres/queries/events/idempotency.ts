@@ -2,11 +2,12 @@
 import { hash } from 'node:crypto';
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
-import type { AcceptResult, KeyHolder, NewEvent } from '../../../store.ts';
-import type { ReadContext } from '../../context.ts';
+import type { AcceptResult, NewEvent } from '../../../store.ts';
+import type { Read } from '../../context.ts';
 import { Overtaken, isWaitOver, keyHeld } from '../../wire/errors.ts';
 import { batchStatement, statement, upsertStatement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
+import { nameOf } from './held-keys.ts';
 
 type Holder = { environment: number; key: string; event_id: Uint8Array; fingerprint: Uint8Array; expires_at: number };
 type Duplicate = Extract<AcceptResult, { result: 'duplicate' }>;
@@ -48,16 +49,12 @@ type Claim = {
   now: number;
 };
 
-export function createKeyReads({ read }: ReadContext) {
-  return {
-    readKeyHolder: ({ environment, key, now }: { environment: number; key: string; now: number }) =>
-      read(async (tx): Promise<KeyHolder | null> => {
-        const [row] = await tx.batch(SELECT_HOLDERS, [[shardOfKey(environment, key), environment, key]]);
-        if (row === undefined || row.expires_at <= now) return null;
-        return { eventId: formatId('evt', row.event_id), fingerprint: row.fingerprint };
-      }),
-  };
-}
+export const readKeyHolder: Read<'readKeyHolder'> = ({ read }, { environment, key, now }) =>
+  read(async (tx) => {
+    const [row] = await tx.batch(SELECT_HOLDERS, [[shardOfKey(environment, key), environment, key]]);
+    if (row === undefined || row.expires_at <= now) return null;
+    return { eventId: formatId('evt', row.event_id), fingerprint: row.fingerprint };
+  });
 
 /**
  * For every event whose key another holds, that one. The keys of all others are theirs now, if they have one. Throws
@@ -142,15 +139,6 @@ function toClaim({ id, environment, idempotencyKey: key, idempotency, createdAt 
 
 export function shardOfKey(environment: number, key: string): number {
   return hash('sha256', `${environment} ${key}`, 'buffer')[0]!;
-}
-
-/** Null: the event has no key. */
-export function nameOfKey({ environment, idempotencyKey: key }: NewEvent): string | null {
-  return key === null ? null : nameOf({ environment, key });
-}
-
-function nameOf({ environment, key }: { environment: number; key: string }): string {
-  return `${environment} ${key}`;
 }
 
 function compare(a: Claim, b: Claim): number {

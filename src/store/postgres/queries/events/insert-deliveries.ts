@@ -22,8 +22,8 @@ type DeliveriesOfEvent = {
   deliveries: NewDelivery[];
 };
 
-// As `born` has it (transitions.ts). What is the same for every new delivery is not sent: of eighteen columns eight are
-// left.
+// As `born` has it (transitions.ts), to which the conformance suite holds it. What is the same for every new delivery
+// is not sent: of eighteen columns eight are left.
 const INSERT_PENDING = insertStatement(
   'open_deliveries_insert_pending',
   {

@@ -1,8 +1,8 @@
 // New deliveries for an old event.
 import { idTime } from '../../../../model/id.ts';
-import type { ReplayRequest, ReplayResult } from '../../../store.ts';
+import type { ReplayResult } from '../../../store.ts';
 import { withPartitions } from '../../bisect.ts';
-import type { WriteContext } from '../../context.ts';
+import type { Write } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { keyOf, timesOf } from '../deliveries/delivery-tables.ts';
@@ -17,12 +17,11 @@ const IS_STORED = statement<unknown>(
    UNION ALL SELECT 1 FROM done_deliveries WHERE shard = $1::int2 AND id = $2`,
 );
 
-export function createReplayWrites(context: WriteContext) {
+export const replayEvent: Write<'replayEvent'> = (context, request) => {
   const { write, backlog, horizons, partitions } = context;
-
-  const replay = (request: ReplayRequest): Promise<ReplayResult> =>
+  const { environment, eventId, configVersion, deliveries, now, bodyCutoff } = request;
+  return withPartitions(partitions, timesOf(deliveries.map(({ id }) => id)), () =>
     writeCounted(backlog, write, async (tx, change): Promise<ReplayResult> => {
-      const { environment, eventId, configVersion, deliveries, now, bodyCutoff } = request;
       if (horizons.hides('rows', eventId)) return tx.refuse({ result: 'not_found' });
       const [version, found, isWhole] = await Promise.all([
         readConfigVersion(tx, environment),
@@ -37,12 +36,6 @@ export function createReplayWrites(context: WriteContext) {
       ]);
       if (deliveries.length > 0) tx.provedBy(IS_STORED, keyOf(deliveries[0]!.id));
       return { result: 'replayed', backlogFull: backlogFull! };
-    });
-
-  return {
-    replayEvent(request: ReplayRequest): Promise<ReplayResult> {
-      const times = timesOf(request.deliveries.map((delivery) => delivery.id));
-      return withPartitions(partitions, times, () => replay(request));
-    },
-  };
-}
+    }),
+  );
+};

@@ -1,7 +1,6 @@
 // Writes into rows what reads show of a deleted destination's unfinished deliveries.
 import { formatId, idShard } from '../../../../model/id.ts';
-import type { StepReport } from '../../../store.ts';
-import type { WriteContext } from '../../context.ts';
+import type { Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { endDeliveries } from './end-deliveries.ts';
 import type { EndingRow } from './end-deliveries.ts';
@@ -27,25 +26,20 @@ const SETTLE = statement<never>('destinations_settle', 'UPDATE destinations SET 
 const SETTLED_AFTER_MS = 60_000;
 const BEFORE_ALL = new Uint8Array(16);
 
-export function createEndDeleted(context: WriteContext) {
+export const endDeletedDeliveries: Write<'endDeletedDeliveries'> = (context, { now, budgetMs }) => {
   const { clock, read, write } = context;
+  let after: Uint8Array = BEFORE_ALL;
 
-  return {
-    endDeletedDeliveries({ now, budgetMs }: { now: number; budgetMs: number }): Promise<StepReport> {
-      let after: Uint8Array = BEFORE_ALL;
-
-      const endSome = async (): Promise<number | null> => {
-        const [destination] = await read((tx) => tx.run(SELECT_UNSETTLED, [after]));
-        if (destination === undefined) return null;
-        const { id, deleted_at: deletedAt } = destination;
-        const limit = rowsPerStep(budgetMs);
-        const open = await read((tx) => tx.run(SELECT_OPEN, [idShard(formatId('dst', id)), id, limit]));
-        if (open.length > 0) return endDeliveries(context, open, now);
-        after = id;
-        if (now - deletedAt >= SETTLED_AFTER_MS) await write((tx) => tx.change(SETTLE, [id]));
-        return endSome();
-      };
-      return runSteps(clock, budgetMs, [endSome]);
-    },
+  const endSome = async (): Promise<number | null> => {
+    const [destination] = await read((tx) => tx.run(SELECT_UNSETTLED, [after]));
+    if (destination === undefined) return null;
+    const { id, deleted_at: deletedAt } = destination;
+    const limit = rowsPerStep(budgetMs);
+    const open = await read((tx) => tx.run(SELECT_OPEN, [idShard(formatId('dst', id)), id, limit]));
+    if (open.length > 0) return endDeliveries(context, open, now);
+    after = id;
+    if (now - deletedAt >= SETTLED_AFTER_MS) await write((tx) => tx.change(SETTLE, [id]));
+    return endSome();
   };
-}
+  return runSteps(clock, budgetMs, [endSome]);
+};

@@ -2,8 +2,7 @@
 // partition is dropped once all of it is past. What is still unfinished of such an event ends: there is nothing left
 // to send.
 import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
-import type { StepReport } from '../../../store.ts';
-import type { WriteContext } from '../../context.ts';
+import type { Write, WriteContext } from '../../context.ts';
 import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { endDeliveries } from './end-deliveries.ts';
@@ -34,25 +33,20 @@ const DELETE_BODIES = batchStatement<never>(
  */
 const BY_PARTITION_FROM_MS = 3 * 86_400_000;
 
-export function createErase(context: WriteContext) {
+export const eraseBodies: Write<'eraseBodies'> = async (context, { cutoff, now, budgetMs }) => {
   const { clock, write, horizons, partitions, isDistributed } = context;
-  return {
-    async eraseBodies(request: { cutoff: number; now: number; budgetMs: number }): Promise<StepReport> {
-      const { cutoff, now, budgetMs } = request;
-      if (cutoff > horizons.before('bodies')) {
-        await write((tx) => horizons.raise(tx, 'bodies', cutoff));
-        horizons.note('bodies', cutoff);
-      }
-      const limit = rowsPerStep(budgetMs);
-      const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
-      return runSteps(clock, budgetMs, [
-        createExpiry(context, { cutoff, now, limit }),
-        () => partitions.dropOneBefore(['event_bodies'], cutoff),
-        ...(goesByRow ? [createBodyDeletion(context, { cutoff, limit })] : []),
-      ]);
-    },
-  };
-}
+  if (cutoff > horizons.before('bodies')) {
+    await write((tx) => horizons.raise(tx, 'bodies', cutoff));
+    horizons.note('bodies', cutoff);
+  }
+  const limit = rowsPerStep(budgetMs);
+  const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
+  return runSteps(clock, budgetMs, [
+    createExpiry(context, { cutoff, now, limit }),
+    () => partitions.dropOneBefore(['event_bodies'], cutoff),
+    ...(goesByRow ? [createBodyDeletion(context, { cutoff, limit })] : []),
+  ]);
+};
 
 function createExpiry(context: WriteContext, options: { cutoff: number; now: number; limit: number }): Step {
   const { cutoff, now, limit } = options;

@@ -2,8 +2,7 @@
 // of deleted subscriptions and destinations. As with bodies, the horizon hides rows at once and whole partitions are
 // dropped later; only a short retention, or a database without partitions, deletes row by row.
 import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
-import type { StepReport } from '../../../store.ts';
-import type { WriteContext } from '../../context.ts';
+import type { Write, WriteContext } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
 import { PARTITIONED } from '../../schema/partitions.ts';
 import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
@@ -52,28 +51,23 @@ const BY_PARTITION_FROM_MS = 21 * 86_400_000;
 
 type Options = { cutoff: number; limit: number };
 
-export function createPrune(context: WriteContext) {
+export const pruneRows: Write<'pruneRows'> = async (context, { cutoff, now, budgetMs }) => {
   const { clock, write, horizons, partitions, isDistributed } = context;
-  return {
-    async pruneRows(request: { cutoff: number; now: number; budgetMs: number }): Promise<StepReport> {
-      const { cutoff, now, budgetMs } = request;
-      if (cutoff > horizons.before('rows')) {
-        await write((tx) => horizons.raise(tx, 'rows', cutoff));
-        horizons.note('rows', cutoff);
-      }
-      await partitions.makeAhead(clock.now());
-      const options = { cutoff, limit: rowsPerStep(budgetMs) };
-      const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
-      return runSteps(clock, budgetMs, [
-        createOpenDeletion(context, options),
-        () => partitions.dropOneBefore(PARTITIONED, cutoff),
-        ...(goesByRow ? createRowDeletions(context, options) : []),
-        () => deleteExpiredKeys(context, { now, limit: options.limit }),
-        () => deleteTombstones(context, options),
-      ]);
-    },
-  };
-}
+  if (cutoff > horizons.before('rows')) {
+    await write((tx) => horizons.raise(tx, 'rows', cutoff));
+    horizons.note('rows', cutoff);
+  }
+  await partitions.makeAhead(clock.now());
+  const options = { cutoff, limit: rowsPerStep(budgetMs) };
+  const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
+  return runSteps(clock, budgetMs, [
+    createOpenDeletion(context, options),
+    () => partitions.dropOneBefore(PARTITIONED, cutoff),
+    ...(goesByRow ? createRowDeletions(context, options) : []),
+    () => deleteExpiredKeys(context, { now, limit: options.limit }),
+    () => deleteTombstones(context, options),
+  ]);
+};
 
 /** Unfinished ones are few as a rule: what is so old has expired long since. */
 function createOpenDeletion({ write, backlog }: WriteContext, { cutoff, limit }: Options): Step {

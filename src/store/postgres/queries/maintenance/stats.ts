@@ -1,16 +1,17 @@
-// Figures for metrics.
-import type { StoreStats } from '../../../store.ts';
-import type { WriteContext } from '../../context.ts';
+// Figures for metrics, and the count of unfinished deliveries that they and the limit of a backlog come from.
+import { countBacklog } from '../../backlog.ts';
+import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 
 const SELECT_SIZE = statement<{ bytes: number }>('stats_size', 'SELECT pg_database_size(current_database()) AS bytes');
 
-export function createStats({ read, backlog }: WriteContext) {
-  return {
-    /** Unfinished deliveries from memory (backlog.ts): counting millions for every scrape would be the real load. */
-    async readStats(shards?: readonly number[]): Promise<StoreStats> {
-      const [size] = await read((tx) => tx.run(SELECT_SIZE));
-      return { unfinished: backlog.countByEnvironment(shards), storedBytes: size!.bytes, freeBytes: null };
-    },
-  };
+/** Unfinished deliveries from memory (backlog.ts): counting millions for every scrape would be the real load. */
+export const readStats: Write<'readStats'> = async ({ read, backlog }, shards) => {
+  const [size] = await read((tx) => tx.run(SELECT_SIZE));
+  return { unfinished: backlog.countByEnvironment(shards), storedBytes: size!.bytes, freeBytes: null };
+};
+
+/** Other nodes finish deliveries too: what is counted anew takes the place of what this node thought. */
+export function recountUnfinished({ read, backlog }: WriteContext): Promise<void> {
+  return read(async (tx) => backlog.replace(await countBacklog(tx)));
 }

@@ -1,64 +1,74 @@
-// Rotating a destination's signing key, and ending an old one before its time.
+// The signing keys of destinations: rotating one, and ending an old one before its time.
 import type { SigningKey } from '../../../../model/destination.ts';
 import { idBytes } from '../../../../model/id.ts';
-import type { DestinationId, SigningKeyId } from '../../../../model/id.ts';
-import type { WriteContext } from '../../context.ts';
-import { prepare } from '../../file/database.ts';
-import { createSigningKeys } from './keyed-destinations.ts';
-import { createEnvironmentCounters } from './environments.ts';
+import type { Sealer } from '../../../../runtime/sealer.ts';
+import { toSigningKeys } from '../../../rows/destination-rows.ts';
+import type { SigningKeyRow } from '../../../rows/destination-rows.ts';
+import type { ReadContext, Write } from '../../context.ts';
+import { statement } from '../../file/database.ts';
+import { raiseConfig } from './environments.ts';
 
-type RotateRequest = {
-  environment: number;
-  id: DestinationId;
-  key: SigningKey;
-  previousExpiresAt: number;
-  now: number;
+type Sql = ReadContext['sql'];
+
+const SELECT_DESTINATION = statement<{ key: number }>(
+  'SELECT key FROM destinations WHERE id = ? AND environment = ? AND deleted_at IS NULL',
+);
+
+const SELECT_KEYS = statement<SigningKeyRow>(`
+  SELECT id, secret, created_at, expires_at FROM signing_keys WHERE destination = ? ORDER BY id DESC`);
+
+const INSERT = statement(
+  'INSERT INTO signing_keys (destination, id, secret, created_at, expires_at) VALUES (?, ?, ?, ?, ?)',
+);
+
+const SET_EXPIRY = statement('UPDATE signing_keys SET expires_at = ? WHERE destination = ? AND id = ?');
+const DELETE_ONE = statement('DELETE FROM signing_keys WHERE destination = ? AND id = ?');
+const DELETE_ALL = statement('DELETE FROM signing_keys WHERE destination = ?');
+
+/** A change that touches nothing of the destination but what hangs on it. */
+export const STAMP_DESTINATION = statement('UPDATE destinations SET version = ? WHERE key = ?');
+
+/** Newest first. */
+export function readKeys(sql: Sql, destination: number, sealer: Sealer): SigningKey[] {
+  return toSigningKeys(sql(SELECT_KEYS).all(destination), sealer);
+}
+
+export function insertKey(sql: Sql, destination: number, key: SigningKey, sealer: Sealer): void {
+  const secret = sealer.seal(key.secret, `secret of ${key.id}`);
+  sql(INSERT).run(destination, idBytes(key.id), secret, key.createdAt, key.expiresAt);
+}
+
+export function removeKeys(sql: Sql, destination: number): void {
+  sql(DELETE_ALL).run(destination);
+}
+
+export const rotateSigningKey: Write<'rotateSigningKey'> = (context, request) => {
+  const { sql, write, sealer, diskReserve } = context;
+  const { environment, id, key, previousExpiresAt, now } = request;
+  diskReserve.assertRoom();
+  return write(() => {
+    const destination = sql(SELECT_DESTINATION).get(idBytes(id), environment)?.key;
+    if (destination === undefined) return { result: 'not_found' };
+    const [newest, ...older] = readKeys(sql, destination, sealer);
+    const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
+    if (until > now) return { result: 'in_progress', until };
+    for (const expired of older) sql(DELETE_ONE).run(destination, idBytes(expired.id));
+    if (newest !== undefined) sql(SET_EXPIRY).run(previousExpiresAt, destination, idBytes(newest.id));
+    insertKey(sql, destination, key, sealer);
+    sql(STAMP_DESTINATION).run(raiseConfig(sql, environment), destination);
+    return { result: 'rotated' };
+  });
 };
 
-type RotateResult = { result: 'rotated' } | { result: 'in_progress'; until: number } | { result: 'not_found' };
-
-type EndRequest = { environment: number; id: DestinationId; keyId: SigningKeyId; now: number };
-
-const SELECT_KEY = 'SELECT key FROM destinations WHERE id = ? AND environment = ? AND deleted_at IS NULL';
-
-export function createSigningKeyWrites({ db, write, sealer, diskReserve }: WriteContext) {
-  const environments = createEnvironmentCounters(db);
-  const keys = createSigningKeys(db, sealer);
-  const selectKey = prepare<{ key: number }>(db, SELECT_KEY);
-  const stamp = prepare(db, 'UPDATE destinations SET version = ? WHERE key = ?');
-  const raise = (environment: number, destination: number): void => {
-    stamp.run(environments.raiseConfig(environment), destination);
-  };
-
-  return {
-    rotateSigningKey({ environment, id, key, previousExpiresAt, now }: RotateRequest): RotateResult {
-      diskReserve.assertRoom();
-      return write(() => {
-        const row = selectKey.get(idBytes(id), environment);
-        if (row === undefined) return { result: 'not_found' };
-        const [newest, ...older] = keys.read(row.key);
-        const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
-        if (until > now) return { result: 'in_progress', until };
-        for (const expired of older) keys.remove(row.key, expired.id);
-        if (newest !== undefined) keys.setExpiry(row.key, newest.id, previousExpiresAt);
-        keys.insert(row.key, key);
-        raise(environment, row.key);
-        return { result: 'rotated' };
-      });
-    },
-
-    endSigningKey({ environment, id, keyId, now }: EndRequest): 'ended' | 'newest' | 'key_not_found' | 'not_found' {
-      return write(() => {
-        const row = selectKey.get(idBytes(id), environment);
-        if (row === undefined) return 'not_found';
-        const all = keys.read(row.key);
-        if (all[0]?.id === keyId) return 'newest';
-        const isThere = all.some((key) => key.id === keyId && (key.expiresAt ?? Infinity) > now);
-        if (!isThere) return 'key_not_found';
-        keys.remove(row.key, keyId);
-        raise(environment, row.key);
-        return 'ended';
-      });
-    },
-  };
-}
+export const endSigningKey: Write<'endSigningKey'> = ({ sql, write, sealer }, { environment, id, keyId, now }) =>
+  write(() => {
+    const destination = sql(SELECT_DESTINATION).get(idBytes(id), environment)?.key;
+    if (destination === undefined) return 'not_found';
+    const all = readKeys(sql, destination, sealer);
+    if (all[0]?.id === keyId) return 'newest';
+    const isThere = all.some((key) => key.id === keyId && (key.expiresAt ?? Infinity) > now);
+    if (!isThere) return 'key_not_found';
+    sql(DELETE_ONE).run(destination, idBytes(keyId));
+    sql(STAMP_DESTINATION).run(raiseConfig(sql, environment), destination);
+    return 'ended';
+  });

@@ -1,82 +1,80 @@
 // Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send.
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import type { DeliveryId, EventId } from '../../../../model/id.ts';
-import type { EventPayload, Refill, RefillRequest, SweepPage, SweepRequest } from '../../../store.ts';
-import type { ReadContext } from '../../context.ts';
-import { prepare } from '../../file/database.ts';
+import type { DeliveryId } from '../../../../model/id.ts';
 import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
-import { OPEN_COLUMNS } from './select-delivery.ts';
 import type { OpenRow } from '../../../rows/delivery-rows.ts';
+import type { EventPayload, Refill, RefillRequest, SweepPage } from '../../../store.ts';
+import type { Read, ReadContext } from '../../context.ts';
+import { statement } from '../../file/database.ts';
+import { findKey } from '../configuration/destinations.ts';
+import { OPEN_COLUMNS } from './delivery-rows.ts';
 
 // One seek: the earliest unfinished delivery of the next destination, whatever lies behind it.
-const SELECT_NEXT_DESTINATION = `
+const SELECT_NEXT_DESTINATION = statement<{ destination: number; due_at: number }>(`
   SELECT destination, due_at FROM deliveries
   WHERE status <= 1 AND destination > ?
-  ORDER BY destination, due_at LIMIT 1`;
+  ORDER BY destination, due_at LIMIT 1`);
 
-const SELECT_DESTINATION = 'SELECT id FROM destinations WHERE key = ? AND deleted_at IS NULL';
+const SELECT_DESTINATION = statement<{ id: Uint8Array }>(
+  'SELECT id FROM destinations WHERE key = ? AND deleted_at IS NULL',
+);
 
-const SELECT_IN_ORDER = `
+// From the first on: an entry of the index goes with its row. PostgreSQL keeps dead entries there, and starts behind
+// them (`dueFrom`).
+const SELECT_IN_ORDER = statement<OpenRow>(`
   SELECT ${OPEN_COLUMNS} FROM deliveries d
   WHERE d.status <= 1 AND d.destination = ?
-  ORDER BY d.due_at, d.id`;
+  ORDER BY d.due_at, d.id`);
 
-const SELECT_PAYLOAD = `
+const SELECT_PAYLOAD = statement<{ type: string; occurred_at: number; body: Uint8Array }>(`
   SELECT e.type, e.occurred_at, b.body
   FROM event_bodies b JOIN events e ON e.environment = b.environment AND e.id = b.event_id
-  WHERE b.event_id = ?`;
+  WHERE b.event_id = ?`);
 
-export function createFindWorkReads({ db, read, destinationKeys }: ReadContext) {
-  const selectNext = prepare<{ destination: number; due_at: number }>(db, SELECT_NEXT_DESTINATION);
-  const selectDestination = prepare<{ id: Uint8Array }>(db, SELECT_DESTINATION);
-  const selectInOrder = prepare<OpenRow>(db, SELECT_IN_ORDER);
-  const selectPayload = prepare<{ type: string; occurred_at: number; body: Uint8Array }>(db, SELECT_PAYLOAD);
-
-  const refillOne = ({ destinationId, dueBy, limit, exclude }: RefillRequest): Refill => {
-    const refill: Refill = { destinationId, deliveries: [], nextDueAt: null };
-    const destination = destinationKeys.keyOf(destinationId);
-    if (destination === null || selectDestination.get(destination) === undefined) return refill;
-    const known = new Set<DeliveryId>(exclude);
-    for (const row of selectInOrder.iterate(destination)) {
-      if (known.has(formatId('dlv', row.id))) continue;
-      if (row.due_at > dueBy || refill.deliveries.length === limit) {
-        refill.nextDueAt = row.due_at;
-        break;
-      }
-      refill.deliveries.push(toOpenDelivery(row, destinationId));
+export const sweep: Read<'sweep'> = ({ sql, read }, { after, limit, shards }) =>
+  read(() => {
+    const wanted = shards === undefined ? null : new Set(shards);
+    const destinations: SweepPage['destinations'] = [];
+    let key = after === null ? 0 : Number(after);
+    while (destinations.length < limit) {
+      const row = sql(SELECT_NEXT_DESTINATION).get(key);
+      if (row === undefined) return { destinations, next: null };
+      key = row.destination;
+      const destination = sql(SELECT_DESTINATION).get(key);
+      if (destination === undefined) continue;
+      const destinationId = formatId('dst', destination.id);
+      if (wanted !== null && !wanted.has(idShard(destinationId))) continue;
+      destinations.push({ destinationId, dueAt: row.due_at });
     }
-    return refill;
-  };
+    return { destinations, next: String(key) };
+  });
 
-  return {
-    sweep: ({ after, limit, shards }: SweepRequest): SweepPage =>
-      read(() => {
-        const wanted = shards === undefined ? null : new Set(shards);
-        const destinations: SweepPage['destinations'] = [];
-        let key = after === null ? 0 : Number(after);
-        while (destinations.length < limit) {
-          const row = selectNext.get(key);
-          if (row === undefined) return { destinations, next: null };
-          key = row.destination;
-          const destination = selectDestination.get(key);
-          if (destination === undefined) continue;
-          const destinationId = formatId('dst', destination.id);
-          if (wanted !== null && !wanted.has(idShard(destinationId))) continue;
-          destinations.push({ destinationId, dueAt: row.due_at });
-        }
-        return { destinations, next: String(key) };
-      }),
+export const refill: Read<'refill'> = (context, requests) =>
+  context.read(() => requests.map((request) => refillOne(context, request)));
 
-    refill: (requests: RefillRequest[]): Refill[] => read(() => requests.map(refillOne)),
-
-    readPayloads: (eventIds: EventId[]): EventPayload[] =>
-      read(() => {
-        const payloads: EventPayload[] = [];
-        for (const id of eventIds) {
-          const row = selectPayload.get(idBytes(id));
-          if (row !== undefined) payloads.push({ id, type: row.type, occurredAt: row.occurred_at, body: row.body });
-        }
-        return payloads;
-      }),
-  };
+function refillOne(context: ReadContext, { destinationId, dueBy, limit, exclude }: RefillRequest): Refill {
+  const { sql } = context;
+  const refilled: Refill = { destinationId, deliveries: [], nextDueAt: null };
+  const destination = findKey(context, destinationId);
+  if (destination === null || sql(SELECT_DESTINATION).get(destination) === undefined) return refilled;
+  const known = new Set<DeliveryId>(exclude);
+  for (const row of sql(SELECT_IN_ORDER).iterate(destination)) {
+    if (known.has(formatId('dlv', row.id))) continue;
+    if (row.due_at > dueBy || refilled.deliveries.length === limit) {
+      refilled.nextDueAt = row.due_at;
+      break;
+    }
+    refilled.deliveries.push(toOpenDelivery(row, destinationId));
+  }
+  return refilled;
 }
+
+export const readPayloads: Read<'readPayloads'> = ({ sql, read }, eventIds) =>
+  read(() => {
+    const payloads: EventPayload[] = [];
+    for (const id of eventIds) {
+      const row = sql(SELECT_PAYLOAD).get(idBytes(id));
+      if (row !== undefined) payloads.push({ id, type: row.type, occurredAt: row.occurred_at, body: row.body });
+    }
+    return payloads;
+  });

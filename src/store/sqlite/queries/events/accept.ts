@@ -1,55 +1,117 @@
-// Accepting: the version of the configuration, the idempotency key, then the event, its body and its deliveries.
-import { idBytes } from '../../../../model/id.ts';
-import type { AcceptResult, NewEvent } from '../../../store.ts';
-import type { WriteContext } from '../../context.ts';
-import { prepare } from '../../file/database.ts';
-import { createEnvironmentCounters } from '../configuration/environments.ts';
-import { createKeyClaimer } from './idempotency.ts';
-import { createDeliveryInserter } from './insert-deliveries.ts';
+// New deliveries. Accepting: the version of the configuration, the idempotency key, then the event, its body and its
+// deliveries. Replaying: the same for an event that is there.
+import { idBytes, idTime } from '../../../../model/id.ts';
+import type { DeliveryId } from '../../../../model/id.ts';
+import type { AcceptResult, NewDelivery, NewEvent } from '../../../store.ts';
+import { DEAD, PENDING, deadReasonCode, originCode } from '../../../rows/codec.ts';
+import type { Write, WriteContext } from '../../context.ts';
+import { statement } from '../../file/database.ts';
+import { findKey } from '../configuration/destinations.ts';
+import { readCounters } from '../configuration/environments.ts';
+import { claimKey } from './idempotency.ts';
 
-const INSERT_EVENT = 'INSERT INTO events (environment, id, type, idempotency_key, occurred_at) VALUES (?, ?, ?, ?, ?)';
+const INSERT_EVENT = statement(
+  'INSERT INTO events (environment, id, type, idempotency_key, occurred_at) VALUES (?, ?, ?, ?, ?)',
+);
 
-const INSERT_BODY = 'INSERT INTO event_bodies (event_id, environment, body) VALUES (?, ?, ?)';
+const INSERT_BODY = statement('INSERT INTO event_bodies (event_id, environment, body) VALUES (?, ?, ?)');
 
-export function createAcceptWrites(context: WriteContext) {
-  const { db, write, diskReserve } = context;
-  const environments = createEnvironmentCounters(db);
-  const insertDeliveries = createDeliveryInserter(context);
-  const claimKey = createKeyClaimer(db);
-  const insertEvent = prepare(db, INSERT_EVENT);
-  const insertBody = prepare(db, INSERT_BODY);
+// As `born` has it (transitions.ts), to which the conformance suite holds it: what is the same for every new delivery
+// is a column's default, and is not bound.
+const INSERT_PENDING = statement(`
+  INSERT INTO deliveries (id, environment, event_id, destination, subscription_id, origin, updated_at, status, due_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ${PENDING}, ?)`);
 
-  /** The event that holds this one's key already; null: the key is this event's now, or it has none. */
-  const findHolder = (event: NewEvent, id: Uint8Array): AcceptResult | null => {
-    const { environment, idempotencyKey: key, idempotency, createdAt: now } = event;
-    if (key === null || idempotency === null) return null;
-    const holder = claimKey({ ...idempotency, environment, key, eventId: id, now });
-    return holder === null ? null : { result: 'duplicate', ...holder };
-  };
+// As `bornDead` has it, likewise.
+const INSERT_DEAD = statement(`
+  INSERT INTO deliveries (id, environment, event_id, destination, subscription_id, origin, updated_at, status,
+                          dead_reason, completed_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?7, ${DEAD}, ${deadReasonCode.numberOf('backlog_full')}, ?7)`);
 
-  const acceptOne = (event: NewEvent): AcceptResult => {
-    const { environment, type, idempotencyKey, occurredAt, body, dueAt, deliveries } = event;
-    const id = idBytes(event.id);
-    const duplicate = findHolder(event, id);
-    if (duplicate !== null) return duplicate;
-    insertEvent.run(environment, id, type, idempotencyKey, occurredAt);
-    insertBody.run(id, environment, body);
-    const backlogFull = insertDeliveries({ environment, eventId: id, origin: 'event', dueAt, deliveries });
-    return { result: 'accepted', backlogFull };
-  };
+const SELECT_HAS_BODY = statement<{ has_body: number }>(`
+  SELECT EXISTS (SELECT 1 FROM event_bodies b WHERE b.event_id = e.id) AS has_body
+  FROM events e WHERE e.environment = ? AND e.id = ?`);
 
-  return {
-    acceptEvents(events: NewEvent[]): AcceptResult[] {
-      diskReserve.assertRoom();
-      return write(() => {
-        const versions = new Map<number, number>();
-        for (const { environment } of events) {
-          if (!versions.has(environment)) versions.set(environment, environments.configVersion(environment));
-        }
-        return events.map((event) =>
-          event.configVersion < versions.get(event.environment)! ? { result: 'stale' } : acceptOne(event),
-        );
-      });
-    },
-  };
+export const acceptEvents: Write<'acceptEvents'> = (context, events) => {
+  context.diskReserve.assertRoom();
+  return context.write(() => {
+    const versions = new Map<number, number>();
+    for (const { environment } of events) {
+      if (!versions.has(environment)) {
+        versions.set(environment, readCounters(context.sql, environment).config_version);
+      }
+    }
+    return events.map((event) =>
+      event.configVersion < versions.get(event.environment)! ? { result: 'stale' } : acceptOne(context, event),
+    );
+  });
+};
+
+function acceptOne(context: WriteContext, event: NewEvent): AcceptResult {
+  const { sql } = context;
+  const { environment, type, idempotencyKey, occurredAt, body, dueAt, deliveries } = event;
+  const id = idBytes(event.id);
+  const duplicate = findHolder(context, event, id);
+  if (duplicate !== null) return duplicate;
+  sql(INSERT_EVENT).run(environment, id, type, idempotencyKey, occurredAt);
+  sql(INSERT_BODY).run(id, environment, body);
+  const backlogFull = insertDeliveries(context, { environment, eventId: id, origin: EVENT, dueAt, deliveries });
+  return { result: 'accepted', backlogFull };
+}
+
+/** The event that holds this one's key already; null: the key is this event's now, or it has none. */
+function findHolder(context: WriteContext, event: NewEvent, id: Uint8Array): AcceptResult | null {
+  const { environment, idempotencyKey: key, idempotency, createdAt: now } = event;
+  if (key === null || idempotency === null) return null;
+  const holder = claimKey(context, { ...idempotency, environment, key, eventId: id, now });
+  return holder === null ? null : { result: 'duplicate', ...holder };
+}
+
+export const replayEvent: Write<'replayEvent'> = (context, request) => {
+  const { environment, eventId, configVersion, deliveries, now, bodyCutoff } = request;
+  const { sql, write, diskReserve } = context;
+  diskReserve.assertRoom();
+  return write(() => {
+    const id = idBytes(eventId);
+    const event = sql(SELECT_HAS_BODY).get(environment, id);
+    if (event === undefined) return { result: 'not_found' };
+    if (event.has_body === 0 || idTime(eventId) < bodyCutoff) return { result: 'too_old' };
+    if (configVersion < readCounters(sql, environment).config_version) return { result: 'stale' };
+    const backlogFull = insertDeliveries(context, { environment, eventId: id, origin: REPLAY, dueAt: now, deliveries });
+    return { result: 'replayed', backlogFull };
+  });
+};
+
+const [EVENT, REPLAY] = [originCode.numberOf('event'), originCode.numberOf('replay')];
+
+type DeliveriesOfEvent = {
+  environment: number;
+  eventId: Uint8Array;
+  origin: number;
+  dueAt: number;
+  deliveries: NewDelivery[];
+};
+
+/**
+ * Pending and due at once, or born dead where their destination has too many already: returns those. To be called
+ * inside a transaction whose configuration version was checked.
+ */
+function insertDeliveries(context: WriteContext, event: DeliveriesOfEvent): DeliveryId[] {
+  const { sql, backlog, backlogMax } = context;
+  const { environment, eventId, origin, dueAt, deliveries } = event;
+  const backlogFull: DeliveryId[] = [];
+  for (const { id, destinationId, subscriptionId } of deliveries) {
+    const destination = findKey(context, destinationId);
+    // The version check has seen to it that the match knew every destination there is.
+    if (destination === null) throw new Error(`no destination ${destinationId} for a new delivery`);
+    const columns = [idBytes(id), environment, eventId, destination, idBytes(subscriptionId), origin, idTime(id)];
+    if (backlog.countOf(destination) >= backlogMax) {
+      sql(INSERT_DEAD).run(...columns);
+      backlogFull.push(id);
+    } else {
+      sql(INSERT_PENDING).run(...columns, dueAt);
+      backlog.add(destination, environment, 1);
+    }
+  }
+  return backlogFull;
 }

@@ -3,9 +3,8 @@
 import { hash } from 'node:crypto';
 import { formatId } from '../../../../model/id.ts';
 import type { KeyHolder } from '../../../store.ts';
-import type { ReadContext } from '../../context.ts';
-import type { Database } from '../../file/database.ts';
-import { prepare } from '../../file/database.ts';
+import type { Read, ReadContext } from '../../context.ts';
+import { statement } from '../../file/database.ts';
 
 type HolderRow = { rowid: number; event_id: Uint8Array; fingerprint: Uint8Array; expires_at: number };
 
@@ -18,42 +17,33 @@ type KeyClaim = {
   now: number;
 };
 
-/** Null: the key was free, or its window has ended; it is this event's now. To be called inside a transaction. */
-type KeyClaimer = (claim: KeyClaim) => KeyHolder | null;
-
 const HASH_BYTES = 6;
 
-const SELECT_HOLDER = `
+const SELECT_HOLDER = statement<HolderRow>(`
   SELECT rowid, event_id, fingerprint, expires_at FROM idempotency
-  WHERE key_hash = ? AND environment = ? AND key = ?`;
+  WHERE key_hash = ? AND environment = ? AND key = ?`);
 
-const INSERT = `
-  INSERT INTO idempotency (key_hash, environment, key, event_id, fingerprint, expires_at) VALUES (?, ?, ?, ?, ?, ?)`;
+const INSERT = statement(`
+  INSERT INTO idempotency (key_hash, environment, key, event_id, fingerprint, expires_at) VALUES (?, ?, ?, ?, ?, ?)`);
 
-export function createKeyClaimer(db: Database): KeyClaimer {
-  const selectHolder = prepare<HolderRow>(db, SELECT_HOLDER);
-  const insert = prepare(db, INSERT);
-  const remove = prepare(db, 'DELETE FROM idempotency WHERE rowid = ?');
-  return ({ environment, key, eventId, fingerprint, expiresAt, now }) => {
-    const keyHash = hashOf(key);
-    const holder = selectHolder.get(keyHash, environment, key);
-    if (holder !== undefined && holder.expires_at > now) return toHolder(holder);
-    // A new row, not a changed one: pruning relies on the order of expiry.
-    if (holder !== undefined) remove.run(holder.rowid);
-    insert.run(keyHash, environment, key, eventId, fingerprint, expiresAt);
-    return null;
-  };
-}
+const DELETE = statement('DELETE FROM idempotency WHERE rowid = ?');
 
-export function createKeyReads({ db, read }: ReadContext) {
-  const selectHolder = prepare<HolderRow>(db, SELECT_HOLDER);
-  return {
-    readKeyHolder: ({ environment, key, now }: { environment: number; key: string; now: number }): KeyHolder | null =>
-      read(() => {
-        const holder = selectHolder.get(hashOf(key), environment, key);
-        return holder === undefined || holder.expires_at <= now ? null : toHolder(holder);
-      }),
-  };
+export const readKeyHolder: Read<'readKeyHolder'> = ({ sql, read }, { environment, key, now }) =>
+  read(() => {
+    const holder = sql(SELECT_HOLDER).get(hashOf(key), environment, key);
+    return holder === undefined || holder.expires_at <= now ? null : toHolder(holder);
+  });
+
+/** Null: the key was free, or its window has ended; it is this event's now. To be called inside a transaction. */
+export function claimKey({ sql }: Pick<ReadContext, 'sql'>, claim: KeyClaim): KeyHolder | null {
+  const { environment, key, eventId, fingerprint, expiresAt, now } = claim;
+  const keyHash = hashOf(key);
+  const holder = sql(SELECT_HOLDER).get(keyHash, environment, key);
+  if (holder !== undefined && holder.expires_at > now) return toHolder(holder);
+  // A new row, not a changed one: pruning relies on the order of expiry. (PostgreSQL finds expired keys by an index.)
+  if (holder !== undefined) sql(DELETE).run(holder.rowid);
+  sql(INSERT).run(keyHash, environment, key, eventId, fingerprint, expiresAt);
+  return null;
 }
 
 function toHolder(row: HolderRow): KeyHolder {

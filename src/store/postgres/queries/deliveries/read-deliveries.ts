@@ -1,19 +1,24 @@
-// Lists of deliveries, newest first. A list is one or more index ranges in the order of ids, merged, each read as far
-// as the page may need; each row is then looked at once more, because what it reads as may differ from its status.
+// Deliveries as operators look at them: one with its history, and lists, newest first. A list is one or more index
+// ranges in the order of ids, merged, each read as far as the page may need; each row is then looked at once more,
+// because what it reads as may differ from its status.
 import type { Delivery } from '../../../../model/delivery.ts';
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import type { DeliveryId, DestinationId } from '../../../../model/id.ts';
+import type { DestinationId } from '../../../../model/id.ts';
+import { toAttempt } from '../../../rows/attempt-rows.ts';
+import type { AttemptRow } from '../../../rows/attempt-rows.ts';
 import { deliveryStatusCode, isUnfinished } from '../../../rows/codec.ts';
-import { createMatcher, statusesToRead } from '../../../rows/delivery-filter.ts';
+import { STATUS_CHOICES, createMatcher, statusesToRead } from '../../../rows/delivery-filter.ts';
 import { toDelivery } from '../../../rows/delivery-rows.ts';
-import { idRange } from '../../../rows/id-range.ts';
-import type { DeliveryFilter, Page, PageRequest } from '../../../store.ts';
-import type { ReadContext } from '../../context.ts';
+import { idRange } from '../../../rows/page.ts';
+import type { DeliveryFilter } from '../../../store.ts';
+import type { Read } from '../../context.ts';
 import { statement, statementOfEveryShard } from '../../wire/statement.ts';
 import type { Statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
+import { decodeText } from '../../wire/values.ts';
 import type { Value } from '../../wire/values.ts';
-import { LISTED_DONE, LISTED_OPEN, completeRows } from './select-delivery.ts';
+import { keyOf } from './delivery-tables.ts';
+import { LISTED_DONE, LISTED_OPEN, completeRows, selectDelivery } from './select-delivery.ts';
 import type { ListedRow } from './select-delivery.ts';
 
 /** Bounds what one page reads, however few of the rows match: then the page is short and says where to go on. */
@@ -21,12 +26,8 @@ export const ROWS_SCANNED_MAX = 2_000;
 /** Where much is read and little shown the next look reads more at once. */
 const GROWTH = 4;
 
-type ListRequest = { environment: number; filter: DeliveryFilter } & PageRequest<DeliveryId>;
-
 /** Candidates between two ids ($1, $2), at most $3 of them, newest first; its further parameters. */
 type Stream = { rows: Statement<ListedRow>; values: Value[] };
-
-const ALL_STATUSES = [0, 1, 2, 3];
 
 // Each part reads no more than the page could show of it; together they are a few short ranges to merge.
 function selectOfStatuses(
@@ -51,8 +52,7 @@ function createStatusStatements(
   of: string,
   make: typeof statement<ListedRow>,
 ): Map<string, Statement<ListedRow>> {
-  const wanted = [ALL_STATUSES, ...ALL_STATUSES.map((status) => [status]), [0, 1, 3]];
-  return new Map(wanted.map((statuses) => [statuses.join(), selectOfStatuses(name, of, { statuses, make })]));
+  return new Map(STATUS_CHOICES.map((statuses) => [statuses.join(), selectOfStatuses(name, of, { statuses, make })]));
 }
 
 const OF_ENVIRONMENT = createStatusStatements(
@@ -66,7 +66,7 @@ const OF_DESTINATION = createStatusStatements(
   statement<ListedRow>,
 );
 
-// An event's deliveries are where their destinations are
+// Of every shard: an event's deliveries are where their destinations are.
 const OF_EVENT = statementOfEveryShard<ListedRow>(
   'deliveries_of_event',
   `(SELECT ${LISTED_OPEN} FROM open_deliveries
@@ -88,33 +88,47 @@ const SELECT_UNSETTLED = statement<{ found: number }>(
    WHERE environment = $1::int4 AND deleted_at IS NOT NULL AND NOT is_settled LIMIT 1`,
 );
 
-export function createDeliveryLists({ read, horizons }: ReadContext) {
-  return {
-    listDeliveries: (request: ListRequest): Promise<Page<Delivery, DeliveryId>> =>
-      read(async (tx) => {
-        const { environment, filter, before, limit } = request;
-        const stream = await chooseStream(tx, environment, filter);
-        if (stream === null) return { rows: [], next: null };
-        const matches = createMatcher(filter);
-        const since = Math.max(filter.since ?? 0, horizons.before('rows'));
-        const [low, end] = idRange({ ...filter, since }, before === null ? null : idBytes(before));
-        let high = end;
-        const rows: Delivery[] = [];
-        let chunk = limit + 1;
-        for (let scanned = 0; scanned < ROWS_SCANNED_MAX; chunk = Math.min(chunk * GROWTH, ROWS_SCANNED_MAX)) {
-          const found = await tx.run(stream.rows, [low, high, chunk, ...stream.values]);
-          const shown = await completeRows(tx, horizons, found);
-          rows.push(...shown.filter(matches).map(toDelivery));
-          // The page's last row is where the next one starts, though more was read.
-          if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1]!.id };
-          if (found.length < chunk) return { rows, next: null };
-          scanned += found.length;
-          high = found.at(-1)!.id;
-        }
-        return { rows, next: formatId('dlv', high) };
-      }),
-  };
-}
+const SELECT_ATTEMPTS = statement<AttemptRow>(
+  'attempts_of_delivery',
+  `SELECT n, trigger, started_at, duration_ms, outcome, response_code, response_headers, response_body,
+          response_truncated::int4 AS response_truncated, error
+   FROM attempts WHERE shard = $1::int2 AND delivery_id = $2 ORDER BY n`,
+);
+
+export const readDelivery: Read<'readDelivery'> = ({ read, horizons }, request) =>
+  read(async (tx) => {
+    const [row, attempts] = await Promise.all([
+      selectDelivery(tx, horizons, request),
+      tx.run(SELECT_ATTEMPTS, keyOf(request.id)),
+    ]);
+    if (row === null) return null;
+    const history = attempts.map((attempt) => toAttempt({ ...attempt, error: decodeText(attempt.error) }));
+    return { ...toDelivery(row), attempts: history };
+  });
+
+export const listDeliveries: Read<'listDeliveries'> = ({ read, horizons }, request) =>
+  read(async (tx) => {
+    const { environment, filter, before, limit } = request;
+    const stream = await chooseStream(tx, environment, filter);
+    if (stream === null) return { rows: [], next: null };
+    const matches = createMatcher(filter);
+    const since = Math.max(filter.since ?? 0, horizons.before('rows'));
+    const [low, end] = idRange({ ...filter, since }, before);
+    let high = end;
+    const rows: Delivery[] = [];
+    let chunk = limit + 1;
+    for (let scanned = 0; scanned < ROWS_SCANNED_MAX; chunk = Math.min(chunk * GROWTH, ROWS_SCANNED_MAX)) {
+      const found = await tx.run(stream.rows, [low, high, chunk, ...stream.values]);
+      const shown = await completeRows(tx, horizons, found);
+      rows.push(...shown.filter(matches).map(toDelivery));
+      // The page's last row is where the next one starts, though more was read.
+      if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1]!.id };
+      if (found.length < chunk) return { rows, next: null };
+      scanned += found.length;
+      high = found.at(-1)!.id;
+    }
+    return { rows, next: formatId('dlv', high) };
+  });
 
 // The narrowest index wins: an event has few deliveries, a destination a part of its environment's.
 async function chooseStream(tx: Tx, environment: number, filter: DeliveryFilter): Promise<Stream | null> {
