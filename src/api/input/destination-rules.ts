@@ -26,9 +26,10 @@ function invalidUrl(message: string): ApiError {
   return new ApiError('invalid_url', message, { param: '/url' });
 }
 
-export function checkRetryPolicy(policy: RetryPolicy | null | undefined): void {
+export function checkRetryPolicy<Policy extends RetryPolicy | null | undefined>(policy: Policy): Policy {
   const fault = policy == null ? null : findPolicyFault(policy);
   if (fault !== null) throw new ApiError('invalid_request', fault, { param: '/retry_policy' });
+  return policy;
 }
 
 /** The text that is stored: minified JSON. */
@@ -52,7 +53,7 @@ const REFUSED_NAMES = new Set(
 const REFUSED_PREFIXES = ['webhook-', 'postrider-', 'content-', 'proxy-'];
 
 /** Static headers as they are sent. `stored` are those that `"***"` may refer to. */
-export function checkHeaders(headers: Record<string, string>, stored: Record<string, string>): void {
+export function checkHeaders(headers: Record<string, string>, stored: Record<string, string>): Record<string, string> {
   const storedValues = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]));
   const seen = new Set<string>();
   let bytes = 0;
@@ -65,6 +66,7 @@ export function checkHeaders(headers: Record<string, string>, stored: Record<str
     bytes += name.length + (kept ?? value).length;
   }
   if (bytes > HEADER_BYTES_MAX) throw invalidHeader(`the headers are longer than ${HEADER_BYTES_MAX} bytes in all`);
+  return headers;
 }
 
 function findHeaderFault(name: string, value: string, kept: string | undefined): string | null {

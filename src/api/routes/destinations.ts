@@ -147,21 +147,26 @@ async function create(services: ApiServices, caller: ApiKey, input: DestinationI
   return created;
 }
 
-/** What a request gives of the optional fields, checked; null has become what it stands for. */
-function readOptions(input: Omit<DestinationPatch, 'url'>, stored: Record<string, string> = {}): DestinationChange {
-  checkRetryPolicy(input.retry_policy);
-  const options: DestinationChange = {};
-  if (input.name !== undefined) options.name = input.name;
-  if (input.status !== undefined) options.status = input.status;
-  if (input.retry_policy !== undefined) options.retryPolicy = input.retry_policy;
-  if (input.max_in_flight !== undefined) options.maxInFlight = input.max_in_flight ?? MAX_IN_FLIGHT_DEFAULT;
-  if (input.rate_per_second !== undefined) options.ratePerSecond = input.rate_per_second;
-  if (input.metadata !== undefined) options.metadata = writeMetadata(input.metadata ?? {});
-  if (input.headers !== undefined) {
-    options.headers = input.headers ?? {};
-    checkHeaders(options.headers, stored);
-  }
-  return options;
+type Options = Omit<DestinationPatch, 'url'>;
+type Change = Omit<Required<DestinationChange>, 'url'>;
+
+/** Of each optional field what a request gives, checked: undefined where it is not there, its default for null. */
+const OPTIONS: {
+  [Name in keyof Change]: (input: Options, stored: Record<string, string>) => Change[Name] | undefined;
+} = {
+  name: ({ name }) => name,
+  status: ({ status }) => status,
+  retryPolicy: ({ retry_policy: policy }) => checkRetryPolicy(policy),
+  maxInFlight: ({ max_in_flight: max }) => (max === null ? MAX_IN_FLIGHT_DEFAULT : max),
+  ratePerSecond: ({ rate_per_second: rate }) => rate,
+  metadata: ({ metadata }) => (metadata === undefined ? undefined : writeMetadata(metadata ?? {})),
+  headers: ({ headers }, stored) => (headers === undefined ? undefined : checkHeaders(headers ?? {}, stored)),
+};
+
+/** `stored`: the headers that the destination has. */
+function readOptions(input: Options, stored: Record<string, string> = {}): DestinationChange {
+  const given = Object.entries(OPTIONS).map(([name, readOption]) => [name, readOption(input, stored)]);
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as DestinationChange;
 }
 
 function buildDestination(

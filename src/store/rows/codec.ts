@@ -5,6 +5,12 @@ import type { AttemptTrigger, Outcome } from '../../model/attempt.ts';
 import type { DeadReason, DeliveryOrigin, DeliveryStatus } from '../../model/delivery.ts';
 import type { DestinationStatus, PausedReason } from '../../model/destination.ts';
 
+/**
+ * Of a column, for a copy. `id`: 16 bytes. `words`: text that people wrote, with any character in it. `body`: bytes
+ * that may be long; a row that is read back to be checked has their SHA-256 instead.
+ */
+export type ColumnKind = 'id' | 'integer' | 'real' | 'flag' | 'text' | 'words' | 'bytes' | 'body';
+
 /** A name and its number, both ways. */
 export type Code<Name extends string> = {
   numberOf(name: Name): number;

@@ -1,11 +1,8 @@
 // What a copy from one adapter to another moves: every table, each with its columns in one order, and rows as plain
 // values. Either side knows its own SQL and this, and nothing of the other.
 
-/**
- * `id`: 16 bytes. `words`: text that people wrote, with any character in it. `body`: bytes that may be long; a row that
- * is read back to be checked has their SHA-256 instead.
- */
-export type ColumnKind = 'id' | 'integer' | 'real' | 'flag' | 'text' | 'words' | 'bytes' | 'body';
+import type { ColumnKind } from './codec.ts';
+import { CHANGEABLE_KINDS } from './destination-rows.ts';
 
 export type CopiedValue = Uint8Array | string | number | boolean | null;
 /** In the order of the table's columns. */
@@ -76,16 +73,7 @@ const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
     id: 'id',
     environment: 'integer',
     version: 'integer',
-    url: 'text',
-    name: 'words',
-    status: 'integer',
-    paused_reason: 'integer',
-    retry_policy: 'text',
-    max_in_flight: 'integer',
-    rate_per_second: 'real',
-    // Sealed under the master key and bound to the id, both of which stay: the bytes go over as they are.
-    headers: 'bytes',
-    metadata: 'text',
+    ...CHANGEABLE_KINDS,
     created_at: 'integer',
     updated_at: 'integer',
     deleted_at: 'integer',

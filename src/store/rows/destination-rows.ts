@@ -6,6 +6,7 @@ import type { DestinationId } from '../../model/id.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
+import type { ColumnKind } from './codec.ts';
 import { destinationStatusCode, nameOrNull, numberOrNull, pausedReasonCode } from './codec.ts';
 
 export type DestinationRow = {
@@ -24,6 +25,47 @@ export type DestinationRow = {
   updated_at: number;
   deleted_at: number | null;
 };
+
+type ChangeableColumn = Exclude<
+  keyof DestinationRow,
+  'id' | 'environment' | 'created_at' | 'updated_at' | 'deleted_at'
+>;
+type ChangeableValue = string | number | Uint8Array | null;
+type Changeable = { kind: ColumnKind; valueOf: (destination: Destination, sealer: Sealer) => ChangeableValue };
+
+/** What may change of a destination, in the order in which both adapters write it and a copy moves it. */
+const CHANGEABLE: Readonly<Record<ChangeableColumn, Changeable>> = {
+  url: { kind: 'text', valueOf: ({ url }) => url },
+  name: { kind: 'words', valueOf: ({ name }) => name },
+  status: { kind: 'integer', valueOf: ({ status }) => destinationStatusCode.numberOf(status) },
+  paused_reason: { kind: 'integer', valueOf: ({ pausedReason }) => numberOrNull(pausedReasonCode, pausedReason) },
+  retry_policy: {
+    kind: 'text',
+    valueOf: ({ retryPolicy }) => (retryPolicy === null ? null : JSON.stringify(retryPolicy)),
+  },
+  max_in_flight: { kind: 'integer', valueOf: ({ maxInFlight }) => maxInFlight },
+  rate_per_second: { kind: 'real', valueOf: ({ ratePerSecond }) => ratePerSecond },
+  // Sealed under the master key and bound to the id, both of which a copy keeps: the bytes go over as they are.
+  headers: { kind: 'bytes', valueOf: ({ headers, id }, sealer) => sealHeaders(headers, id, sealer) },
+  metadata: { kind: 'text', valueOf: ({ metadata }) => metadata },
+};
+
+export const CHANGEABLE_COLUMNS: readonly string[] = Object.keys(CHANGEABLE);
+
+export const CHANGEABLE_KINDS: Readonly<Record<string, ColumnKind>> = Object.fromEntries(
+  Object.entries(CHANGEABLE).map(([name, { kind }]) => [name, kind]),
+);
+
+/** What DestinationRow has of a row. */
+export const DESTINATION_COLUMNS = [
+  ...['id', 'environment', 'created_at', 'updated_at', 'deleted_at'],
+  ...CHANGEABLE_COLUMNS,
+].join(', ');
+
+/** In the order of CHANGEABLE_COLUMNS. */
+export function changeableValues(destination: Destination, sealer: Sealer): ChangeableValue[] {
+  return Object.values(CHANGEABLE).map(({ valueOf }) => valueOf(destination, sealer));
+}
 
 export function toDestination(row: DestinationRow, sealer: Sealer): Destination {
   const id = formatId('dst', row.id);
@@ -44,7 +86,7 @@ export function toDestination(row: DestinationRow, sealer: Sealer): Destination 
   };
 }
 
-export function sealHeaders(headers: Record<string, string>, id: DestinationId, sealer: Sealer): Uint8Array | null {
+function sealHeaders(headers: Record<string, string>, id: DestinationId, sealer: Sealer): Uint8Array | null {
   if (Object.keys(headers).length === 0) return null;
   return sealer.seal(Buffer.from(JSON.stringify(headers)), `headers of ${id}`);
 }
@@ -108,23 +150,4 @@ function mergeHeaders(before: Record<string, string>, change: Record<string, str
   const stored = new Map(Object.entries(before).map(([name, value]) => [name.toLowerCase(), value]));
   const kept = Object.entries(change).map(([name, value]) => [name, value ?? stored.get(name.toLowerCase())]);
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as Record<string, string>;
-}
-
-/** url, name, status, paused_reason, retry_policy, max_in_flight, rate_per_second, headers, metadata. */
-export function changeableValues(
-  destination: Destination,
-  sealedHeaders: Uint8Array | null,
-): (string | number | Uint8Array | null)[] {
-  const { url, name, status, pausedReason, retryPolicy, maxInFlight, ratePerSecond, metadata } = destination;
-  return [
-    url,
-    name,
-    destinationStatusCode.numberOf(status),
-    numberOrNull(pausedReasonCode, pausedReason),
-    retryPolicy === null ? null : JSON.stringify(retryPolicy),
-    maxInFlight,
-    ratePerSecond,
-    sealedHeaders,
-    metadata,
-  ];
 }

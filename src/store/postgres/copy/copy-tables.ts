@@ -1,6 +1,7 @@
 // The statements of a copy, made from the list of its tables: one that inserts a chunk, one that reads a page back.
 import { formatId, idShard, idTime } from '../../../model/id.ts';
-import type { ColumnKind, CopiedRow, CopiedTable, CopiedTableName, CopiedValue } from '../../rows/copied-tables.ts';
+import type { ColumnKind } from '../../rows/codec.ts';
+import type { CopiedRow, CopiedTable, CopiedTableName, CopiedValue } from '../../rows/copied-tables.ts';
 import { COPIED_TABLES } from '../../rows/copied-tables.ts';
 import { shardOfKey } from '../queries/events/idempotency.ts';
 import { insertStatement, statementOfEveryShard } from '../wire/statement.ts';

@@ -2,7 +2,6 @@
 import type { Random } from '../../../runtime/random.ts';
 import { createSealer } from '../../../runtime/sealer.ts';
 import type {
-  ColumnKind,
   CopiedChunk,
   CopiedRow,
   CopiedTable,
@@ -10,6 +9,7 @@ import type {
   CopiedValue,
   CopySource,
 } from '../../rows/copied-tables.ts';
+import type { ColumnKind } from '../../rows/codec.ts';
 import { assertStoreIsThere, databasePath } from './data-dir.ts';
 import { prepare } from './database.ts';
 import type { Database, Parameter } from './database.ts';

@@ -3,15 +3,11 @@ import type { Destination, DestinationWithKeys, SigningKey } from '../../../../m
 import { idBytes } from '../../../../model/id.ts';
 import type { DestinationId, SigningKeyId } from '../../../../model/id.ts';
 import type { Sealer } from '../../../../runtime/sealer.ts';
-import { toDestination, toSigningKeys } from '../../../rows/destination-rows.ts';
+import { DESTINATION_COLUMNS, toDestination, toSigningKeys } from '../../../rows/destination-rows.ts';
 import type { DestinationRow, SigningKeyRow } from '../../../rows/destination-rows.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { decodeText, encodeArray } from '../../wire/values.ts';
-
-export const DESTINATION_COLUMNS = `
-  id, environment, url, name, status, paused_reason, retry_policy, max_in_flight, rate_per_second, headers, metadata,
-  created_at, updated_at, deleted_at`;
 
 export const SELECT_DESTINATION = statement<DestinationRow>(
   'destinations_one',

@@ -3,7 +3,12 @@ import type { Destination } from '../../../../model/destination.ts';
 import { idBytes, idShard } from '../../../../model/id.ts';
 import type { Sealer } from '../../../../runtime/sealer.ts';
 import { ID_BYTES_MAX, destinationStatusCode } from '../../../rows/codec.ts';
-import { applyChange, changeableValues, sealHeaders } from '../../../rows/destination-rows.ts';
+import {
+  CHANGEABLE_COLUMNS,
+  DESTINATION_COLUMNS,
+  applyChange,
+  changeableValues,
+} from '../../../rows/destination-rows.ts';
 import type { DestinationRow } from '../../../rows/destination-rows.ts';
 import { toPage } from '../../../rows/page.ts';
 import type { Read, Write } from '../../context.ts';
@@ -11,7 +16,7 @@ import { statement } from '../../wire/statement.ts';
 import type { Value } from '../../wire/values.ts';
 import { encodeText } from '../../wire/values.ts';
 import { leaveBarrier } from '../cluster/barriers.ts';
-import { DESTINATION_COLUMNS, SELECT_DESTINATION, insertKey, toOneDestination, withKeys } from './destination-rows.ts';
+import { SELECT_DESTINATION, insertKey, toOneDestination, withKeys } from './destination-rows.ts';
 import { changeCounts, raiseConfig } from './environments.ts';
 
 const SELECT_PAGE = statement<DestinationRow>(
@@ -29,16 +34,14 @@ const SELECT_PAGE_OF_STATUS = statement<DestinationRow>(
 
 const INSERT = statement<never>(
   'destinations_insert',
-  `INSERT INTO destinations (id, environment, version, url, name, status, paused_reason, retry_policy, max_in_flight,
-                             rate_per_second, headers, metadata, created_at, updated_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+  `INSERT INTO destinations (id, environment, created_at, updated_at, version, ${CHANGEABLE_COLUMNS.join(', ')})
+   VALUES ($1, $2, $3, $4, $5, ${CHANGEABLE_COLUMNS.map((_, i) => `$${i + 6}`).join(', ')})`,
 );
 
 const UPDATE = statement<never>(
   'destinations_update',
   `UPDATE destinations
-   SET version = $2, url = $3, name = $4, status = $5, paused_reason = $6, retry_policy = $7, max_in_flight = $8,
-       rate_per_second = $9, headers = $10, metadata = $11, updated_at = $12
+   SET version = $2, updated_at = $3, ${CHANGEABLE_COLUMNS.map((name, i) => `${name} = $${i + 4}`).join(', ')}
    WHERE id = $1`,
 );
 
@@ -90,7 +93,7 @@ export const createDestination: Write<'createDestination'> = ({ write, sealer },
     const { config_version: version, destination_count: count } = await raiseConfig(tx, environment);
     if (count >= limits.max) return tx.refuse('over_limit');
     void changeCounts(tx, environment, { destinations: 1 });
-    void tx.change(INSERT, [idBytes(id), environment, version, ...valuesOf(destination, sealer), createdAt, updatedAt]);
+    void tx.change(INSERT, [idBytes(id), environment, createdAt, updatedAt, version, ...valuesOf(destination, sealer)]);
     for (const key of destination.signingKeys) void insertKey(tx, id, key, sealer);
     return 'created';
   });
@@ -104,7 +107,7 @@ export const updateDestination: Write<'updateDestination'> = ({ write, sealer },
     const after = applyChange(before, change, now);
     const isActivated = before.status === 'paused' && after.status === 'active';
     if (isActivated) void tx.change(FORGET_FAILURES, [idShard(id), idBytes(id)]);
-    void tx.change(UPDATE, [idBytes(id), version, ...valuesOf(after, sealer), now]);
+    void tx.change(UPDATE, [idBytes(id), version, now, ...valuesOf(after, sealer)]);
     void leaveBarrier(tx, { destinationId: id, environment, version });
     return after;
   });
@@ -130,6 +133,5 @@ export const deleteDestination: Write<'deleteDestination'> = async ({ write, bac
 };
 
 function valuesOf(destination: Destination, sealer: Sealer): Value[] {
-  const headers = sealHeaders(destination.headers, destination.id, sealer);
-  return changeableValues({ ...destination, name: encodeText(destination.name) }, headers);
+  return changeableValues({ ...destination, name: encodeText(destination.name) }, sealer);
 }

@@ -4,7 +4,7 @@ import { toSubscription } from '../../../rows/subscription-rows.ts';
 import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
 import type { Read, ReadContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
-import { DESTINATION_COLUMNS, withKeys } from './destinations.ts';
+import { KEYED_COLUMNS, withKeys } from './destinations.ts';
 import type { KeyedDestinationRow } from './destinations.ts';
 import { readCounters } from './environments.ts';
 import { SUBSCRIPTION_COLUMNS } from './subscriptions.ts';
@@ -18,7 +18,7 @@ const SELECT_VERSIONS = statement<{ version: number }>(`
   LIMIT 1 OFFSET ?3`);
 
 const SELECT_DESTINATIONS = statement<KeyedDestinationRow>(`
-  SELECT ${DESTINATION_COLUMNS} FROM destinations
+  SELECT ${KEYED_COLUMNS} FROM destinations
   WHERE environment = ? AND version > ? AND version <= ? ORDER BY version`);
 
 const SELECT_SUBSCRIPTIONS = statement<SubscriptionRow>(`

@@ -3,7 +3,13 @@ import type { DestinationWithKeys } from '../../../../model/destination.ts';
 import { idBytes } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
 import { ID_BYTES_MAX, destinationStatusCode } from '../../../rows/codec.ts';
-import { applyChange, changeableValues, sealHeaders, toDestination } from '../../../rows/destination-rows.ts';
+import {
+  CHANGEABLE_COLUMNS,
+  DESTINATION_COLUMNS,
+  applyChange,
+  changeableValues,
+  toDestination,
+} from '../../../rows/destination-rows.ts';
 import type { DestinationRow } from '../../../rows/destination-rows.ts';
 import { toPage } from '../../../rows/page.ts';
 import type { Read, ReadContext, Write } from '../../context.ts';
@@ -13,33 +19,29 @@ import { insertKey, readKeys, removeKeys } from './signing-keys.ts';
 
 export type KeyedDestinationRow = DestinationRow & { key: number };
 
-export const DESTINATION_COLUMNS = `
-  key, id, environment, url, name, status, paused_reason, retry_policy, max_in_flight, rate_per_second, headers,
-  metadata, created_at, updated_at, deleted_at`;
+export const KEYED_COLUMNS = `key, ${DESTINATION_COLUMNS}`;
 
 const SELECT_KEY = statement<{ key: number }>('SELECT key FROM destinations WHERE id = ?');
 
 const SELECT_ONE = statement<KeyedDestinationRow>(`
-  SELECT ${DESTINATION_COLUMNS} FROM destinations WHERE id = ? AND environment = ? AND deleted_at IS NULL`);
+  SELECT ${KEYED_COLUMNS} FROM destinations WHERE id = ? AND environment = ? AND deleted_at IS NULL`);
 
 const SELECT_PAGE = statement<KeyedDestinationRow>(`
-  SELECT ${DESTINATION_COLUMNS} FROM destinations
+  SELECT ${KEYED_COLUMNS} FROM destinations
   WHERE environment = ? AND deleted_at IS NULL AND id < ? ORDER BY id DESC LIMIT ?`);
 
 const SELECT_PAGE_OF_STATUS = statement<KeyedDestinationRow>(`
-  SELECT ${DESTINATION_COLUMNS} FROM destinations
+  SELECT ${KEYED_COLUMNS} FROM destinations
   WHERE environment = ? AND deleted_at IS NULL AND id < ? AND status = ? ORDER BY id DESC LIMIT ?`);
 
 const INSERT = statement<{ key: number }>(`
-  INSERT INTO destinations (id, environment, version, url, name, status, paused_reason, retry_policy, max_in_flight,
-                            rate_per_second, headers, metadata, created_at, updated_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO destinations (id, environment, version, ${CHANGEABLE_COLUMNS.join(', ')}, created_at, updated_at)
+  VALUES (?, ?, ?, ${CHANGEABLE_COLUMNS.map(() => '?').join(', ')}, ?, ?)
   RETURNING key`);
 
 const UPDATE = statement(`
   UPDATE destinations
-  SET version = ?, url = ?, name = ?, status = ?, paused_reason = ?, retry_policy = ?, max_in_flight = ?,
-      rate_per_second = ?, headers = ?, metadata = ?, updated_at = ?
+  SET version = ?, ${CHANGEABLE_COLUMNS.map((name) => `${name} = ?`).join(', ')}, updated_at = ?
   WHERE key = ?`);
 
 // The secrets go with the destination; what its deliveries need for being read stays. It is settled at once if nothing
@@ -93,7 +95,7 @@ export const createDestination: Write<'createDestination'> = (context, destinati
     const { id, environment, createdAt, updatedAt } = destination;
     if (readCounters(sql, environment).destination_count >= limits.max) return 'over_limit';
     const version = raiseConfig(sql, environment, { destinations: 1 });
-    const values = changeableValues(destination, sealHeaders(destination.headers, id, sealer));
+    const values = changeableValues(destination, sealer);
     const row = sql(INSERT).get(idBytes(id), environment, version, ...values, createdAt, updatedAt);
     for (const key of destination.signingKeys) insertKey(sql, row!.key, key, sealer);
     return 'created';
@@ -109,8 +111,7 @@ export const updateDestination: Write<'updateDestination'> = (context, { environ
     const before = toDestination(row, sealer);
     const after = applyChange(before, change, now);
     if (before.status === 'paused' && after.status === 'active') sql(FORGET_FAILURES).run(row.key);
-    const values = changeableValues(after, sealHeaders(after.headers, id, sealer));
-    sql(UPDATE).run(raiseConfig(sql, environment), ...values, now, row.key);
+    sql(UPDATE).run(raiseConfig(sql, environment), ...changeableValues(after, sealer), now, row.key);
     return after;
   });
 };
