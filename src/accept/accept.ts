@@ -9,7 +9,7 @@ import type { EventId } from '../model/id.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
 import { StoreError } from '../store/store.ts';
 import type { AcceptResult, NewDelivery, NewEvent, Store } from '../store/store.ts';
-import type { Allowance } from './allowance.ts';
+import type { Allowance } from './deliveries.ts';
 import { createAcceptBatches } from './batch.ts';
 import { matchDeliveries, STALE_TRIES_MAX, staleTooOften, toOpenDeliveries } from './deliveries.ts';
 import { fingerprintOf } from './idempotency.ts';

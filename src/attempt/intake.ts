@@ -3,8 +3,7 @@
 import type { Socket } from 'node:net';
 import { RESPONSE_BODY_READ_BYTES_MAX, RESPONSE_HEADER_BYTES_MAX } from '../model/attempt.ts';
 import type { ReadingTime } from './reading-time.ts';
-import { ResponseFault } from './response-fault.ts';
-import { ResponseHead } from './response-head.ts';
+import { ResponseFault, ResponseHead } from './response-head.ts';
 
 export type Intake = ReturnType<typeof createIntake>;
 

@@ -10,8 +10,8 @@ import type { Connection, Pools } from './pools.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { send } from './send.ts';
 import type { Reply } from './send.ts';
-import { signatures } from './sign.ts';
 import { createTargets } from './target.ts';
+import { createHmac } from 'node:crypto';
 
 export type AttemptRequest = {
   environment: number;
@@ -170,4 +170,21 @@ function findRetryAfter(headers: Headers, now: number): number | null {
 
 function clip(error: string | null): string | null {
   return error === null ? null : error.slice(0, ATTEMPT_ERROR_LENGTH_MAX);
+}
+
+// Standard Webhooks 1.0.0, symmetric signatures: HMAC-SHA256 over "id.timestamp.payload", one per key.
+// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+
+/** The value of `webhook-signature`: during a rotation's overlap one signature per key, newest first. */
+export function signatures(
+  keys: readonly Uint8Array[],
+  { id, timestampSeconds, payload }: { id: string; timestampSeconds: number; payload: Uint8Array },
+): string {
+  const head = `${id}.${timestampSeconds}.`;
+  let value = '';
+  for (const key of keys) {
+    const signature = createHmac('sha256', key).update(head).update(payload).digest('base64');
+    value += value === '' ? `v1,${signature}` : ` v1,${signature}`;
+  }
+  return value;
 }

@@ -1,7 +1,6 @@
 // Where a response's head ends and what its status lines say, read along as the bytes come: undici tells neither the
 // HTTP version nor how long a head is with its white space, and gives up on "100 Continue".
 import { RESPONSE_HEADER_BYTES_MAX } from '../model/attempt.ts';
-import { ResponseFault } from './response-fault.ts';
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -75,4 +74,19 @@ export class ResponseHead {
 function refuseVersion(digit: number): void {
   const isDigit = digit >= DIGIT_ZERO && digit <= DIGIT_NINE;
   if (isDigit && digit !== DIGIT_ONE) throw new ResponseFault('malformed');
+}
+
+// Why a response was cut while undici was reading it.
+
+/** `body_limit` is no fault of the receiver: the rest of the body is of no interest. */
+export type FaultEnd = 'headers_too_long' | 'malformed' | 'padded' | 'body_limit' | 'tls_failed';
+
+export class ResponseFault extends Error {
+  readonly end: FaultEnd;
+  readonly code: string | undefined;
+  constructor(end: FaultEnd, code?: string) {
+    super(end);
+    this.end = end;
+    this.code = code;
+  }
 }

@@ -5,8 +5,7 @@ import type { SubscriptionId } from '../model/id.ts';
 import { Inspection } from './inspection.ts';
 import type { Matcher, MatchBody, MatchEntry, MatchScope } from './matcher.ts';
 import { EVERYTHING, once, sortById } from './matcher.ts';
-import { PatternIndex } from './pattern-index.ts';
-import { listPatternsFor } from './patterns.ts';
+import { PatternIndex, listPatternsFor } from './pattern-index.ts';
 import { unlimitedWork } from './work.ts';
 import type { Work } from './work.ts';
 

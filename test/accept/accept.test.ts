@@ -7,7 +7,7 @@ import { idShard, idTime } from '../../src/model/id.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { settle } from '../sim/virtual-clock.ts';
-import { Allowance } from '../../src/accept/allowance.ts';
+import { Allowance } from '../../src/accept/deliveries.ts';
 import { setUp, toIncoming } from './setup.ts';
 import type { Post } from './setup.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { HeadEnds } from '../../src/api/http/head-ends.ts';
+import { HeadEnds } from '../../src/api/http/turns.ts';
 
 /** The pieces that the packets are cut into. */
 function cut(packets: readonly Buffer[]): Buffer[] {

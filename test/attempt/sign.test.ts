@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { signatures } from '../../src/attempt/sign.ts';
+import { signatures } from '../../src/attempt/perform.ts';
 import { verify } from './attempting.ts';
 
 const key = fc.uint8Array({ minLength: 32, maxLength: 32 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Health } from '../../src/dispatch/health.ts';
-import { RateLimit } from '../../src/dispatch/rate-limit.ts';
+import { RateLimit } from '../../src/dispatch/pace.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 
 /** Starts as fast as the limit allows; returns when. */

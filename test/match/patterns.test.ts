@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { listPatternsFor } from '../../src/match/patterns.ts';
+import { listPatternsFor } from '../../src/match/pattern-index.ts';
 import { patternMatches } from './plainly.ts';
 
 describe('a pattern', () => {

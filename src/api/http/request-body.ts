@@ -7,7 +7,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MIMEType } from 'node:util';
 import { ApiError } from '../../model/error.ts';
 import type { Connections } from './connections.ts';
-import { GrowingBuffer } from './growing-buffer.ts';
 
 type BodyResult = (error: ApiError | null, bytes: Buffer) => void;
 
@@ -105,4 +104,49 @@ export function overBudget(): ApiError {
   return new ApiError('unavailable', 'there is no memory for more requests just now; try again', {
     retryAfterSeconds: 1,
   });
+}
+
+// Bytes that come in pieces, in one piece of memory: a Buffer of its own for each of a body's chunks costs hundreds of
+// bytes, however small a caller makes them.
+
+const CAPACITY_MIN = 4_096;
+
+export class GrowingBuffer {
+  /** Bytes so far. */
+  length = 0;
+  #bytes: Buffer = EMPTY;
+  readonly #lengthMax: number;
+
+  constructor(lengthMax: number) {
+    this.#lengthMax = lengthMax;
+  }
+
+  /** The memory it takes. */
+  get capacity(): number {
+    return this.#bytes.length;
+  }
+
+  append(chunk: Buffer): void {
+    const length = this.length + chunk.length;
+    if (this.length === 0) this.#bytes = chunk;
+    else {
+      if (length > this.capacity) this.#grow(length);
+      chunk.copy(this.#bytes, this.length);
+    }
+    this.length = length;
+  }
+
+  /** All of it, without room that was kept for more: the memory may be kept for long. */
+  take(): Buffer {
+    if (this.length === this.capacity) return this.#bytes;
+    const bytes = this.#bytes.subarray(0, this.length);
+    return this.length * 2 > this.capacity ? bytes : Buffer.from(bytes);
+  }
+
+  #grow(length: number): void {
+    const capacity = Math.max(length, CAPACITY_MIN, Math.min(length * 2, this.#lengthMax));
+    const bytes = Buffer.allocUnsafeSlow(capacity);
+    this.#bytes.copy(bytes, 0, 0, this.length);
+    this.#bytes = bytes;
+  }
 }

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../model/error.ts';
 import { StoreError } from '../../store/store.ts';
-import { discardRest, hasMuchToDiscard } from '../http/linger.ts';
+import { discardRest, hasMuchToDiscard } from '../http/connection.ts';
 import type { Logger } from '../services.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';

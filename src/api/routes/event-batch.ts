@@ -1,7 +1,7 @@
 // /v1/events/batch: many events in one request, each accepted or refused by itself.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AcceptedEvent } from '../../accept/accept.ts';
-import { Allowance } from '../../accept/allowance.ts';
+import { Allowance } from '../../accept/deliveries.ts';
 import { ApiError } from '../../model/error.ts';
 import { BATCH_BYTES_MAX, BATCH_DELIVERIES_MAX, BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
 import { createBreaks } from '../../runtime/clock.ts';

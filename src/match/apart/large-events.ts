@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { IndexedMatcher } from '../indexed.ts';
 import type { MatchEntry, MatchScope } from '../matcher.ts';
 import { Mirror } from './mirror.ts';
-import { listPatternsFor } from '../patterns.ts';
+import { listPatternsFor } from '../pattern-index.ts';
 
 const WAITING_MAX = 1_000;
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
