@@ -84,7 +84,7 @@ function addHooks(app: ApiApp, services: ApiServices, connections: Connections):
     const check = () => checkAccess(app, authenticator, request, reply);
     // Not for what needs no key: who looks whether the service is alive must be told so.
     const enter = () => {
-      const begin = () => done(connections.heldBytes.isOver ? overBudget() : undefined);
+      const begin = () => done(connections.memory.isOver ? overBudget() : undefined);
       if (request.routeOptions.config.scope === null) done();
       else if (request.method === 'GET') reads.enter(reply.raw, begin);
       else begin();

@@ -17,7 +17,7 @@ import { AttemptPipeline } from '../dispatch/pipeline.ts';
 import { createMatching } from '../match/bounded.ts';
 import type { Matching } from '../match/bounded.ts';
 import type { DestinationId } from '../model/id.ts';
-import { createRecorder } from '../record/recorder.ts';
+import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createBase } from './base.ts';
 import type { Base, ServiceOptions } from './base.ts';
@@ -96,7 +96,7 @@ function createDelivering(base: Base, matching: Matching) {
     onDestinationChanged: (destination) => dispatcher.destinationChanged(destination),
     onDestinationDeleted: (id) => dispatcher.destinationDeleted(id),
   });
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     store,
     clock,
     random,

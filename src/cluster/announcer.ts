@@ -28,11 +28,11 @@ export function createAnnouncer(options: {
     try {
       await Promise.all(texts.map((text) => store.announce(text)));
     } catch (error) {
-      // It is lost, and the sweep finds what it was about.
+      // This wake-up is lost; the sweep and the steps of other nodes find what it was about.
       onError(error);
     }
     sending = null;
-    // While one is on its way the next ones gather.
+    // Wake-ups gather while others are on their way.
     if (!pending.isEmpty()) schedule();
   };
 

@@ -8,7 +8,7 @@ import type { ClusterStore } from '../store/store.ts';
 import type { Announcer } from './announcer.ts';
 import type { Work } from './work.ts';
 
-/** An owner that lives acknowledges within a step or two even if it hears nothing. */
+/** An owner that lives acknowledges within one or two of its steps, even where every wake-up is lost. */
 const CONFIRM_FOR_MS = 4_000;
 const LOOK_AGAIN_MIN_MS = 25;
 const LOOK_AGAIN_MAX_MS = 200;
@@ -55,7 +55,7 @@ export function createChanges(options: {
       environment: number;
       destinationId: DestinationId;
     }): Promise<void> {
-      // Nearly half of the time in a cluster of two, and always in one of one, that is all.
+      // Where this node is the owner, nothing more has to be waited for.
       await acknowledge([environment]);
       const endsAt = clock.monotonic() + CONFIRM_FOR_MS;
       let waitMs = LOOK_AGAIN_MIN_MS;

@@ -17,7 +17,7 @@ export function offsetOf(storeNow: number, sentAt: { now: number; monotonic: num
   return storeNow - (sentAt.now + (receivedAt - sentAt.monotonic) / 2);
 }
 
-/** What the clock is set by; 0: it is right enough. */
+/** The correction of this machine's clock; 0: it is near enough. */
 export function correctionOf(offsetMs: number): number {
   return Math.abs(offsetMs) <= OFFSET_IGNORED_MS ? 0 : Math.round(offsetMs);
 }

@@ -2,7 +2,7 @@
 // before the renewal was sent, and by both clocks: one stands still while a machine sleeps, the other may be set.
 import type { Clock } from '../runtime/clock.ts';
 
-/** The rest is for what was sent just before the end, and for clocks that run at different speeds. */
+/** The other 30 % are for requests that went out just before the end, and for clocks of different speeds. */
 const FENCE_AT = 0.7;
 
 export type Moment = { now: number; monotonic: number };

@@ -1,5 +1,5 @@
-// A node's life in the cluster: one step, over and over. It proves that it lives, removes those that do not, takes and
-// gives shards so that all have their share, and acknowledges changes that wait for it.
+// A node's life in the cluster is one step, over and over: the node renews its lease, removes nodes whose lease has run
+// out, takes and gives shards until every node has its share, and acknowledges the changes that wait for it.
 import { SHARD_COUNT } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -23,23 +23,23 @@ const GIVE_INTERVAL_MS = 1_000;
 const GIVE_MAX = 16;
 /** For what is on the wire of a shard that moves for balance. */
 const GIVE_GRACE_MS = 2_000;
-/** A free shard that its taker has left for so long is anybody's. */
+/** A free shard that the node it is meant for has not taken for so long may be taken by any node. */
 const LEFT_OVER_AFTER_MS = 2_000;
 
-/** Others are not removed until our own renewals have gone well for so long: while the store is away all are silent. */
+/** No node is removed until this one's renewals have gone well for so long: while the store is away all are silent. */
 const REMOVE_AFTER_MS = 2_000;
 const GAP_MAX_MS = 1_000;
 
 type MembershipOptions = {
   store: ClusterStore;
-  /** The machine's own, not corrected: leases do not jump. */
+  /** The machine's own clock: a correction by the store's time would make leases jump. */
   clock: Clock;
   lease: Lease;
   shards: OwnedShards;
   acknowledge: (environments: readonly number[]) => Promise<void>;
   onRenewed: (renewed: { wasHeld: boolean; offsetMs: number; view: ClusterView }) => void;
   onRenewalFailed: (error: unknown) => void;
-  /** This node was given up by the others. */
+  /** Other nodes have removed this one, for its lease had run out. */
   onLost: () => void;
   onRemoved: (nodes: NodeId[]) => void;
   onTaken: (count: number) => void;
@@ -130,7 +130,7 @@ export class Membership {
     return renewed;
   }
 
-  /** We were silent for too long. What we had is another's; we begin anew. */
+  /** This node was removed for its silence: its shards may be another node's, so it joins again and owns none. */
   async #comeBack(): Promise<StepResult> {
     const { store, lease, shards, onLost } = this.#options;
     lease.lose();
@@ -171,7 +171,7 @@ export class Membership {
     }
     if (plan.take.length === 0) return;
     const taken = await store.takeShards({ node: id, shards: plan.take });
-    // One that we were giving a moment ago is ours again only when that is over: the next step sees it.
+    // A shard that this node is still handing over is its own again only after the hand-over: the next step sees it.
     const gained = taken.filter((shard) => !shards.giving.has(shard));
     if (gained.length === 0) return;
     onTaken(gained.length);

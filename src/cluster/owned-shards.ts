@@ -1,5 +1,5 @@
-// The shards that are this node's, as far as it knows, and how they come and go: first the store says that they are
-// ours, then what their owner must know is loaded, then we send; and the other way round.
+// The shards that this node owns, as far as it knows. A shard comes in three steps: the store gives it to this node,
+// what its owner must know is loaded, sending begins. It goes by the same steps backwards.
 import { SHARD_COUNT } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
@@ -8,7 +8,7 @@ import type { ClusterStore } from '../store/store.ts';
 import type { Work } from './work.ts';
 
 const RETRY_DELAY_MS = 250;
-/** An asked-for sweep is followed by a pause of this many times what it took, at least the least. */
+/** After a sweep that was asked for, the next one waits this many times as long as that took. */
 const SWEEP_PAUSE_FACTOR = 4;
 const SWEEP_PAUSE_MIN_MS = 100;
 
@@ -26,15 +26,15 @@ type OwnedShardsOptions = {
 };
 
 export class OwnedShards {
-  /** Monotonic ms since when; null: the store says so, but what their owner must know is still being loaded. */
+  /** Monotonic ms since when this node sends to a shard; null: what the shard's owner must know is being loaded. */
   readonly #owned = new Map<number, number | null>();
   readonly #giving = new Set<number>();
   readonly #toSweep = new Set<number>();
   readonly #options: OwnedShardsOptions;
   #isSweeping = false;
-  /** Raised when all is lost: what was begun before that is of no account. */
+  /** Raised when the lease is lost, and every shard with it: loads and hand-overs of an earlier term have no effect. */
   #term = 0;
-  /** Raised whenever shards have been given away: a view of the store from before that is out of date. */
+  /** Raised whenever shards have been given away: a view of the store that was read before still has them here. */
   #version = 0;
 
   constructor(options: OwnedShardsOptions) {
@@ -45,7 +45,7 @@ export class OwnedShards {
     return this.#giving.has(shard) ? null : (this.#owned.get(shard) ?? null);
   }
 
-  /** Those that we send to. */
+  /** The shards that this node sends to. */
   list(): number[] {
     return ALL_SHARDS.filter((shard) => this.since(shard) !== null);
   }
@@ -58,7 +58,9 @@ export class OwnedShards {
     return this.#version;
   }
 
-  /** The store's word, which is no older than `version`: what it gives us is loaded, what it denies us is dropped. */
+  /**
+   * The store's word on who owns what, no older than `version`: shards that are new here are loaded, others dropped.
+   */
   reconcile(isOurs: (shard: number) => boolean, version: number): void {
     if (version !== this.#version) return;
     const settled = ALL_SHARDS.filter((shard) => !this.#giving.has(shard));
@@ -68,7 +70,7 @@ export class OwnedShards {
     if (gained.length > 0) this.gain(gained);
   }
 
-  /** These are ours in the store. */
+  /** The store has given these shards to this node. */
   gain(shards: readonly number[]): void {
     for (const shard of shards) this.#owned.set(shard, null);
     void this.#load(shards);
@@ -84,7 +86,7 @@ export class OwnedShards {
     void this.#options.work.release(new Set(ALL_SHARDS), 0).catch(this.#options.onError);
   }
 
-  /** Stops sending, waits for what is on the wire, then lets another node take them. Tries until the store has it. */
+  /** Hands shards over: sends no more, waits for the requests on the wire, then frees the shards in the store. */
   async give(shards: readonly number[], graceMs: number): Promise<void> {
     if (shards.length === 0) return;
     const { id, store, work, clock, onReleased, onError } = this.#options;
@@ -109,7 +111,7 @@ export class OwnedShards {
     onReleased(shards.length);
   }
 
-  /** Those with nothing on the wire at once, the others as soon as that has ended. */
+  /** Hands over every shard: those with nothing on the wire at once, the rest when their requests have ended. */
   async giveAll(graceMs: number): Promise<void> {
     const busy = this.#options.work.busyShards();
     const all = [...this.#owned.keys()].filter((shard) => !this.#giving.has(shard));
@@ -118,7 +120,7 @@ export class OwnedShards {
     await Promise.all([this.give(idle, 0), this.give(rest, graceMs)]);
   }
 
-  /** As soon as may be, but not all the time. */
+  /** Sweeps these shards soon. Sweeps that are asked for again and again are spaced. */
   sweepSoon(shards: readonly number[]): void {
     for (const shard of shards) if (this.since(shard) !== null) this.#toSweep.add(shard);
     if (!this.#isSweeping) void this.#sweep();
@@ -137,7 +139,7 @@ export class OwnedShards {
       await onGained(shards.length);
     } catch (error) {
       onError(error);
-      // The next look at the store finds them again.
+      // The next step reads again that these shards are this node's, and loads them.
       for (const shard of loading()) this.#owned.delete(shard);
     }
   }

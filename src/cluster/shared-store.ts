@@ -1,4 +1,4 @@
-// A node among others on one store: puts its parts together, and acts on what the others announce.
+// One of the nodes that share a store: puts its parts together, and acts on the wake-ups that other nodes announce.
 import type { ClusterState } from '../model/cluster-state.ts';
 import { idShard } from '../model/id.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
@@ -40,9 +40,9 @@ type SharedStoreOptions = {
   node: NodeIdentity;
   leaseMs: number;
   store: ClusterStore;
-  /** The machine's own. */
+  /** The machine's own clock, not corrected. */
   clock: Clock;
-  /** Makes the clock that rules go by agree with the store's. */
+  /** Corrects the service's clock by the store's time. */
   adjustClock: (offsetMs: number) => void;
   work: Work;
   events: ClusterEvents;
@@ -73,7 +73,7 @@ export class SharedStoreNode implements Cluster {
       store,
       clock,
       work,
-      // A new owner has loaded everything: that is what changes from before were waiting for.
+      // A new owner has loaded the whole configuration: changes that waited for the owner before are in force.
       onGained: () => this.#changes.acknowledge(work.environments()),
       onReleased: (count) => {
         events.onShardsReleased(count);
@@ -97,7 +97,7 @@ export class SharedStoreNode implements Cluster {
       await this.#membership.beginLeaving();
       await this.#shards.giveAll(graceMs);
     };
-    // Bounded, for the store may be the reason why somebody stops us: then the lease runs out by itself.
+    // Bounded: the operator may stop this node because the store is away, and then the lease runs out by itself.
     const handedOver = handOver().catch(this.#errorsOf('leave'));
     await Promise.race([handedOver, delay(this.#options.clock, graceMs + LEAVE_EXTRA_MS)]);
   }
@@ -105,7 +105,7 @@ export class SharedStoreNode implements Cluster {
   async close(): Promise<void> {
     const stopped = this.#membership.stop().catch(this.#errorsOf('leave'));
     await Promise.race([stopped, delay(this.#options.clock, LEAVE_EXTRA_MS)]);
-    // What could not be given back is tried no more: the lease runs out by itself.
+    // Shards that could not be freed are not tried again: they are free when the lease has run out.
     this.#shards.loseAll();
     this.#announcer.announce({ hasMoved: true });
     await Promise.race([this.#announcer.flush(), delay(this.#options.clock, LEAVE_EXTRA_MS)]);
@@ -202,7 +202,7 @@ export class SharedStoreNode implements Cluster {
     if (hasMoved) this.#membership.wake();
   }
 
-  /** What was announced meanwhile may have been missed. */
+  /** After a time in which wake-ups may have been lost. */
   #lookEverywhere(): void {
     this.#shards.sweepSoon(this.#shards.list());
     this.#membership.wake();

@@ -1,17 +1,17 @@
-// Who should own which shard: a pure decision that every node takes alone. All see the same rows of the store, so they
-// come to the same answer without talking; where they saw different ones, the store lets one of them win.
+// Who should own which shard: a pure decision that every node takes alone. All nodes read the same rows of the store,
+// so they decide alike without talking; where two of them read different rows, the store lets one node have the shard.
 import { SHARD_COUNT } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
 
 type SharesView = {
   me: NodeId;
-  /** That live and are not leaving. This node takes nothing unless it is one of them. */
+  /** Nodes that live and are not leaving. A node that is not among them takes nothing. */
   nodes: readonly NodeId[];
   /** By shard, as the store has it; null: free. */
   owners: readonly (NodeId | null)[];
   /** Shards of this node that it is handing over already. */
   giving: ReadonlySet<number>;
-  /** Free shards that whoever should have taken them has left for too long. */
+  /** Free shards that the node they are meant for has not taken in time. */
   leftOver: ReadonlySet<number>;
   /** Nobody has joined or left for a while: moving shards is worth it. */
   isStable: boolean;
@@ -27,8 +27,8 @@ type Shares = {
 };
 
 /**
- * Every node shall have 256/N, rounded down or up; who has more now keeps more, so that few move. A node that
- * is within its share neither takes nor gives: what is even stays as it is.
+ * Every node shall have 256/N shards, rounded down or up; the nodes that have most now get the rounding up, so that few
+ * shards move. A node within its share neither takes nor gives.
  */
 export function planShares(view: SharesView): Shares {
   const { me, nodes, owners, giving, leftOver, isStable, giveMax } = view;

@@ -1,6 +1,6 @@
-// The embedded store admits one server at a time, so that one is the cluster: it owns every shard from its start to its
-// end, and nobody else needs to hear of anything. What could end that is that somebody takes its files away: then it is
-// as one that lost its lease, for another server may be serving what is there now.
+// The embedded store admits one server at a time, which is the whole cluster: it owns every shard from its start to its
+// end, and has nobody to announce anything to. Only when its files are taken away does it stop sending, like a node
+// that has lost its lease: another server may be serving the files that are there now.
 import { SHARD_COUNT } from '../model/id.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -16,7 +16,7 @@ export const soleOwnership: Ownership = {
   ownedShards: () => undefined,
 };
 
-/** Trouble is to be known within two seconds. */
+/** Replaced files are to be noticed within two seconds. */
 const LOOK_INTERVAL_MS = 1_000;
 
 type SoleNodeOptions = {

@@ -67,7 +67,7 @@ export class Backlog {
    * behind that. False: it waits in the store.
    */
   offer(delivery: OpenDelivery, { room, now, onlyForced }: Appetite): boolean {
-    // A refill saw the commit before its answer was here, and has brought the delivery already.
+    // A refill read the delivery after its commit, before the answer to the commit was here.
     if (this.#inMemory.has(delivery.id)) return true;
     const isSpilled = this.#storeDueAt <= now || this.#refilling !== null;
     const isTaken = !onlyForced && !isSpilled && this.#waiting.length < room;
@@ -131,7 +131,8 @@ export class Backlog {
     this.noteStored(dueSince);
     for (const delivery of refill?.deliveries ?? []) {
       if (this.#inMemory.has(delivery.id)) continue;
-      // Recorded while the refill was being read: this row may be from before. The next look shows it as it is.
+      // A result was recorded while the refill was being read, so this row may be out of date: the next refill has it
+      // anew.
       if (settled.has(delivery.id) || (onlyForced && !isForced(delivery))) this.noteStored(delivery.dueAt);
       else this.#insert(delivery);
     }
@@ -153,14 +154,14 @@ export class Backlog {
     if (this.#inMemory.size === 0) this.#onDrained?.();
   }
 
-  /** What is not forced goes back to the store, where it waits for the destination to be active again. */
+  /** Deliveries that are not forced are left to the store, until the destination is active again. */
   putBackScheduled(): void {
     const scheduled = this.#waiting.filter((delivery) => !isForced(delivery));
     this.#waiting = this.#waiting.filter(isForced);
     for (const { id, dueAt } of scheduled) this.settle(id, dueAt);
   }
 
-  /** Somebody else, or nobody, will send what waits. */
+  /** Another node, or nobody, will send the deliveries that wait. */
   forgetWaiting(): void {
     for (const { id } of this.#waiting) this.#inMemory.delete(id);
     this.#waiting = [];

@@ -62,12 +62,12 @@ export class DestinationQueue {
     return this.#schedule;
   }
 
-  /** Another node, or nobody, sends to it. */
+  /** Another node, or nobody, sends to this destination. */
   get isOver(): boolean {
     return this.#state === 'deleted' || this.#state === 'released' || this.#state === 'lost';
   }
 
-  /** What comes of attempts under way counts only if no other node was there before us. */
+  /** The result of an attempt under way is recorded only if no other node has touched the delivery since. */
   get isLost(): boolean {
     return this.#state === 'lost';
   }
@@ -82,7 +82,7 @@ export class DestinationQueue {
 
   /** False: it waits in the store. `room`: how many may wait in memory. */
   offer(delivery: OpenDelivery, room: number, { now }: Instant): boolean {
-    // A hold by Retry-After ends by itself: until then a new delivery may wait in memory.
+    // A hold by Retry-After ends by itself, so that new deliveries may wait in memory meanwhile.
     return this.backlog.offer(delivery, { room, now, onlyForced: this.#isPaused() });
   }
 
@@ -111,7 +111,7 @@ export class DestinationQueue {
     const { maxInFlight } = this.#destination;
     if (isForced(first)) return count < maxInFlight ? this.pace.forcedMayStartAt(at, unsentCount) : NEVER;
     if (this.#isPaused() || count >= Math.min(maxInFlight, this.health.inFlightLimit)) return NEVER;
-    // What waits in memory was due when it came, and stays so if the wall clock is set back.
+    // Deliveries in memory were due when they came, and stay due if the wall clock is set back.
     const heldMs = Math.max(0, this.health.heldUntil - at.now);
     return Math.max(this.pace.scheduledMayStartAt(at, unsentCount), at.monotonic + heldMs);
   }

@@ -37,7 +37,7 @@ type DispatcherOptions = {
 };
 
 const STARTS_PER_TURN = 64;
-/** 6 ms where every one needs a queue of its own made, else 1. */
+/** They take 6 ms where a queue has to be made for each, else 1. */
 const OFFERS_PER_TURN = 500;
 const SWEEP_INTERVAL_MS = 30_000;
 
@@ -153,7 +153,7 @@ export class Dispatcher {
   async sweep(shards?: readonly number[]): Promise<void> {
     await this.#work.sweep(shards);
     this.#queues.forgetIdle(this.#queues.instant());
-    // All that are left, found or not: the wall clock may have been set.
+    // Every queue that is left, also without work in the store: the wall clock may have been set.
     this.#lookAt(this.#queues.list());
   }
 
@@ -206,7 +206,7 @@ export class Dispatcher {
       const queue = mayStart ? this.#queues.firstReady() : null;
       if (queue === null || !this.#slots.mayTake(queue.inFlight.count)) return;
       const at = this.#queues.instant();
-      // Time has passed since it was found ready: its rate may say otherwise now, never more than that.
+      // Time has passed since the queue was found ready, and its rate limit may have been lowered.
       if (queue.canStart(at)) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }
@@ -227,13 +227,13 @@ export class Dispatcher {
     let dueAt: number | null;
     try {
       const sent = await pipeline.send(queue, attempt);
-      // Begun before the slot is free: what the result says of the destination counts for its next start.
+      // Recording begins before the slot is free: the destination's next start must already know of this result.
       const recording = sent.result === null ? sent : pipeline.record(queue, attempt, sent);
       this.#leaveWire(queue, attempt);
       ({ dueAt } = await recording);
     } catch (error) {
-      // Not an outcome of the attempt but a fault of ours (the store away while reading a body): it stays due.
-      // Of all that were started together one is reported.
+      // Not an outcome of the attempt but a fault of the service (no body could be read): the delivery stays due. Of
+      // the attempts that were started together and failed alike, one is reported.
       if (queue.pace.rest(this.#queues.instant())) onError(error, 'attempt');
       ({ dueAt } = attempt.delivery);
     }

@@ -35,7 +35,7 @@ export class Health {
     this.#failureCount = stored?.failureCount ?? 0;
   }
 
-  /** At most so many on the wire: no more than the destination allows, and fewer while it fails. */
+  /** How many attempts may be on the wire: `maxInFlight`, fewer while the destination fails. */
   get inFlightLimit(): number {
     return this.#limit;
   }
@@ -45,12 +45,12 @@ export class Health {
     return this.#spacingMs;
   }
 
-  /** Unix ms; nothing but forced attempts before. 0: not held. */
+  /** Unix ms until which the receiver wants nothing; forced attempts go out all the same. 0: no hold. */
   get heldUntil(): number {
     return this.#heldUntil;
   }
 
-  /** Takes in a result. Returns what to store when something that outlives a restart changed. */
+  /** Learns from a result. Returns what to store, if anything that outlives a restart has changed. */
   note(result: AttemptResult, event: { endedAt: number; heldUntil: number }): DestinationHealth | null {
     if (result.outcome === 'cancelled') return null;
     if (result.outcome === 'succeeded') return this.#noteSuccess(event.endedAt);

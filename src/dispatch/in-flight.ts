@@ -1,6 +1,7 @@
 // One destination's attempts between their start and the end of their request.
 //
 //   started ── its payload is read, a last look ──▶ sent ── the response, or an abort ──▶ ended
+import assert from 'node:assert/strict';
 import { Aborter } from '../attempt/abort.ts';
 import type { AttemptTrigger } from '../model/attempt.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
@@ -52,6 +53,7 @@ export class InFlight {
   }
 
   start(delivery: OpenDelivery): AttemptUnderWay {
+    assert(!this.#attempts.has(delivery.id), 'a delivery has two attempts under way');
     const attempt = new AttemptUnderWay(delivery);
     this.#attempts.set(delivery.id, attempt);
     this.#unsentCount++;
@@ -63,7 +65,7 @@ export class InFlight {
     this.#unsentCount--;
   }
 
-  /** False: it had ended already. */
+  /** False: the attempt had ended already. */
   end({ delivery, isSent }: AttemptUnderWay): boolean {
     if (!this.#attempts.delete(delivery.id)) return false;
     if (!isSent) this.#unsentCount--;

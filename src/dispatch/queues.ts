@@ -101,7 +101,7 @@ export class Queues {
     for (const delivery of deliveries) {
       const queue = this.open(delivery.destinationId, at);
       if (queue === null) continue;
-      // A refill since may have brought the delivery, and it may have been sent: what the store has of it counts.
+      // A refill since may have brought the delivery, which may have been sent already: the store's row of it counts.
       if (queue.backlog.refilledAt > storedAt) queue.backlog.noteStored(delivery.dueAt);
       else if (queue.offer(delivery, this.room(), at)) takenCount++;
       this.update(queue, at);
@@ -109,7 +109,7 @@ export class Queues {
     return takenCount;
   }
 
-  /** Puts a queue where it belongs now. To be called after whatever may have changed that. */
+  /** Puts a queue where it belongs now. To be called after every change of the queue. */
   update(queue: DestinationQueue, at: Instant): void {
     const { place, backlog } = queue;
     this.#waiting += backlog.waitingCount() - place.countedWaiting;

@@ -1,5 +1,6 @@
 // Who may start the next attempt: how many may be under way over all destinations (Slots), and whose turn it is
 // (ReadyQueues: max-min fairness, the destination with the fewest attempts on the wire comes first).
+import assert from 'node:assert/strict';
 
 /** The last quarter of the slots is for destinations that have hardly anything on the wire. */
 const SHARED_PART = 3 / 4;
@@ -31,17 +32,20 @@ export class Slots {
   }
 
   take(): void {
+    assert(this.isFree(), 'an attempt has started without a free slot');
     this.#onWire++;
     this.#unsettled++;
   }
 
   /** The request has ended; its result is still to be stored. */
   leaveWire(): void {
+    assert(this.#onWire > 0, 'more requests have ended than were started');
     this.#onWire--;
     if (this.#onWire === 0) this.#onWireFree?.();
   }
 
   settle(): void {
+    assert(this.#unsettled > this.#onWire, 'an attempt was settled before it had left the wire');
     this.#unsettled--;
   }
 

@@ -30,13 +30,6 @@ export type AttemptToRecord = {
 /** What is stored now: the decision, or null where the delivery was finished, pruned or taken over by another. */
 type Recorded = { decision: Decision | null };
 
-export interface Recorder {
-  record(attempt: AttemptToRecord): Promise<Recorded>;
-  /** False while results cannot be stored. */
-  isWriting(): boolean;
-  idle(): Promise<void>;
-}
-
 const BATCH_RESULTS_MAX = 1_000;
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const NO_LIMIT = Number.POSITIVE_INFINITY;
@@ -53,11 +46,7 @@ type RecorderOptions = {
   onRecovered: () => void;
 };
 
-export function createRecorder(options: RecorderOptions): Recorder {
-  return new BatchingRecorder(options);
-}
-
-class BatchingRecorder implements Recorder {
+export class Recorder {
   readonly #options: RecorderOptions;
   readonly #commits: GroupCommit<Item, RecordOutcome>;
   #isWriting = true;

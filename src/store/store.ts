@@ -387,7 +387,7 @@ export type StoreErrorCode =
   /** The store cannot be reached or written just now. Passes by itself, or the process must be restarted. */
   | 'unavailable'
   /** Of one event: a transaction that has not ended holds its idempotency key. Passes when that one ends. */
-  | 'key_held'
+  | 'key_locked'
   /** Another server runs on the same data. */
   | 'in_use'
   /** There is no store where one was named. */

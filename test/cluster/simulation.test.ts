@@ -17,8 +17,9 @@ import { VirtualClock } from '../sim/virtual-clock.ts';
 import { MemoryCluster, STORE_OFFSET_MS } from './memory-cluster.ts';
 
 const LEASE_MS = 10_000;
-/** Each is three minutes of trouble, some seconds of CPU; SIMULATION_SEEDS asks for more of them. */
+/** Each is three minutes of trouble, some seconds of CPU; SIMULATION_SEEDS asks for more of them, from SIM_SEED on. */
 const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 5);
+const FIRST_SEED = Number(process.env['SIM_SEED'] ?? 1);
 const TROUBLE_MS = 180_000;
 /** A lease that runs out at the last moment, stability, and half of the shards at 16 a second. */
 const CALM_MS = 60_000;
@@ -228,7 +229,7 @@ class World {
 describe('nodes in trouble', () => {
   test('never two send to one shard, what is confirmed is in force, and in the end all is shared', async (t) => {
     let [looks, confirmed] = [0, 0];
-    for (let seed = 1; seed <= SEEDS; seed++) {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       const world = new World(seed);
       const { clock, store } = world;
       const failures: unknown[] = [];

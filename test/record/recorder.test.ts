@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationHealth } from '../../src/model/destination.ts';
 import { resolveSchedule } from '../../src/model/retry-policy.ts';
-import { createRecorder } from '../../src/record/recorder.ts';
+import { Recorder } from '../../src/record/recorder.ts';
 import type { AttemptToRecord } from '../../src/record/recorder.ts';
 import type { RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
@@ -44,7 +44,7 @@ function recorderOver(writes: Write[]) {
   const batches: ResultToRecord[][] = [];
   const healths: DestinationHealth[][] = [];
   const notes: string[] = [];
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     store: {
       async recordResults({ results, health }) {
         batches.push(results);

@@ -11,7 +11,7 @@ import type { AttemptResult } from '../../src/model/attempt.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
-import { createRecorder } from '../../src/record/recorder.ts';
+import { Recorder } from '../../src/record/recorder.ts';
 import { createClockTrust } from '../../src/runtime/clock-trust.ts';
 import type { EventPayload, RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
@@ -67,7 +67,7 @@ export async function startDispatching(options: {
         storing.push({ results, answer });
       }),
   };
-  const recorder = createRecorder({
+  const recorder = new Recorder({
     store,
     clock,
     random,

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import type { HeldBytes, Holder } from './held-bytes.ts';
+import type { MemoryBudget, MemoryUser } from './memory-budget.ts';
 import { TakePace } from './take-pace.ts';
 import { Turns } from './turns.ts';
 
@@ -26,12 +26,12 @@ type Exchange = {
 };
 
 /** What all connections of a server share. */
-type Parts = { heldBytes: HeldBytes; clock: Clock };
+type Parts = { memory: MemoryBudget; clock: Clock };
 
-export class Connection implements Holder {
+export class Connection implements MemoryUser {
   readonly socket: Socket;
-  held = 0;
-  heldSince = 0;
+  charged = 0;
+  chargedSince = 0;
   /** Of the latest request that was begun. */
   reply: FastifyReply | null = null;
   /** Refuses the body that is being received, while one is. */
@@ -90,12 +90,12 @@ export class Connection implements Holder {
   }
 
   /** False: there is no room for so much. */
-  hold(bytes: number): boolean {
-    return this.#parts.heldBytes.hold(this, bytes);
+  charge(bytes: number): boolean {
+    return this.#parts.memory.charge(this, bytes);
   }
 
-  release(bytes: number): void {
-    this.#parts.heldBytes.release(this, bytes);
+  refund(bytes: number): void {
+    this.#parts.memory.refund(this, bytes);
   }
 
   isWaitingForCaller(): boolean {
@@ -125,7 +125,7 @@ export class Connection implements Holder {
   /** Every second: a caller that does not read its answers is cut off. */
   look(now: number): void {
     const pace = this.#pace.judge(now);
-    if (pace === 'took enough') this.heldSince = now;
+    if (pace === 'took enough') this.chargedSince = now;
     if (pace === 'too slow') this.socket.destroy();
   }
 
@@ -155,7 +155,7 @@ export class Connection implements Holder {
 
   /** Of all but a body that is being received: its reader lets go of that when the request ends. */
   #letGo(): void {
-    for (const { bytes } of this.#exchanges.splice(0)) this.release(bytes);
+    for (const { bytes } of this.#exchanges.splice(0)) this.refund(bytes);
     this.#turns.stop();
   }
 
@@ -173,7 +173,7 @@ export class Connection implements Holder {
 
   #holdFor(exchange: Exchange, bytes: number): boolean {
     exchange.bytes += bytes;
-    return this.hold(bytes);
+    return this.charge(bytes);
   }
 
   #end(exchange: Exchange): void {
@@ -181,7 +181,7 @@ export class Connection implements Holder {
     // The connection ended before, and with it all that was held.
     if (at === -1) return;
     this.#exchanges.splice(at, 1);
-    this.release(exchange.bytes);
+    this.refund(exchange.bytes);
     const next = this.#exchanges[PIPELINED_MAX - 1];
     if (next !== undefined) this.#start(next);
     if (this.#exchanges.length === 0) this.#onAnswered?.();

@@ -3,20 +3,20 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { Connection } from './connection.ts';
-import { HeldBytes } from './held-bytes.ts';
+import { MemoryBudget } from './memory-budget.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
 /** Requests that are not answered this long after the beginning of closing are cut off. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
 export class Connections {
-  readonly heldBytes: HeldBytes;
+  readonly memory: MemoryBudget;
   readonly #clock: Clock;
   readonly #all = new Map<Socket, Connection>();
 
   constructor({ clock, bytesBudget }: { clock: Clock; bytesBudget: number }) {
     this.#clock = clock;
-    this.heldBytes = new HeldBytes({ bytesBudget, clock, holders: () => this.#all.values() });
+    this.memory = new MemoryBudget({ bytesBudget, clock, users: () => this.#all.values() });
   }
 
   /** To be told of the server before it listens. */
@@ -30,7 +30,7 @@ export class Connections {
     server.on('listening', look);
     server.on('close', () => timer?.cancel());
     server.on('connection', (socket: Socket) => {
-      this.#all.set(socket, new Connection(socket, { heldBytes: this.heldBytes, clock: this.#clock }));
+      this.#all.set(socket, new Connection(socket, { memory: this.memory, clock: this.#clock }));
       socket.once('close', () => this.#all.delete(socket));
     });
   }

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Connections } from './connections.ts';
-import { heldBytesOf } from '../output/pieces.ts';
+import { bytesInMemoryOf } from '../output/pieces.ts';
 import { overBudget } from './request-body.ts';
 
 const SLICE_BYTES = 65_536;
@@ -19,20 +19,20 @@ export function holdAnswer(reply: FastifyReply, payload: unknown, connections: C
   const { raw, request } = reply;
   const connection = connections.of(request.raw.socket);
   if (connection === undefined || request.method === 'HEAD' || payload == null) return payload;
-  const hold = (bytes: number): void => {
+  const charge = (bytes: number): void => {
     if (connection.holdAnswer(raw, bytes) || request.method !== 'GET' || bytes <= SLICE_BYTES) return;
     connection.releaseAnswer(raw, bytes);
     if (payload instanceof Readable) payload.destroy();
     throw overBudget();
   };
   if (payload instanceof Readable) {
-    hold(STREAM_BYTES + heldBytesOf(payload));
+    charge(STREAM_BYTES + bytesInMemoryOf(payload));
     return payload;
   }
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
   const isLong = payload.length > SLICE_BYTES;
   const answer = isLong && typeof payload === 'string' ? Buffer.from(payload) : payload;
-  hold(answer.length);
+  charge(answer.length);
   if (!isLong) return answer;
   reply.header('content-length', answer.length);
   return sliceAnswer(answer as Buffer);

@@ -45,7 +45,7 @@ function receive({ request, bytesMax }: Exchange, connections: Connections, done
   const finish = (error: ApiError | null): void => {
     request.off('data', onData).off('end', onEnd).off('close', onClose);
     if (connection !== undefined) connection.refuseBody = null;
-    connection?.release(received.capacity);
+    connection?.refund(received.capacity);
     done(error, error === null ? received.take() : EMPTY);
   };
   const onData = (chunk: Buffer): void => {
@@ -55,7 +55,7 @@ function receive({ request, bytesMax }: Exchange, connections: Connections, done
     if (received.length + chunk.length > bytesMax) return finish(tooLarge(bytesMax));
     const before = received.capacity;
     received.append(chunk);
-    const hasRoom = connection?.hold(received.capacity - before) ?? true;
+    const hasRoom = connection?.charge(received.capacity - before) ?? true;
     if (!hasRoom && connection?.refuseBody != null) finish(overBudget());
   };
   const onEnd = (): void => finish(null);

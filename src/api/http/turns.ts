@@ -14,15 +14,15 @@ type Reader = {
   /** What comes is thrown away. */
   readonly isShut: boolean;
   readonly mayRead: boolean;
-  hold(bytes: number): void;
-  release(bytes: number): void;
+  charge(bytes: number): void;
+  refund(bytes: number): void;
 };
 
 export class Turns {
   readonly #reader: Reader;
   #hasBegun = false;
   readonly #ends = new HeadEnds();
-  #isHolding = false;
+  #isCharged = false;
 
   constructor(reader: Reader) {
     this.#reader = reader;
@@ -44,12 +44,12 @@ export class Turns {
 
   /** A request has ended: another may begin. */
   next(): void {
-    if (this.#isHolding) this.#reader.socket.resume();
+    if (this.#isCharged) this.#reader.socket.resume();
   }
 
   /** The connection has ended. */
   stop(): void {
-    this.#countHeld(false);
+    this.#setCharged(false);
   }
 
   #take(chunk: Buffer, parse: (piece: Buffer) => void): void {
@@ -60,7 +60,7 @@ export class Turns {
       parse(from === 0 && end === chunk.length ? chunk : chunk.subarray(from, end));
       from = end;
     }
-    this.#countHeld(false);
+    this.#setCharged(false);
   }
 
   #mayParse(): boolean {
@@ -72,14 +72,14 @@ export class Turns {
   #putBack(rest: Buffer): void {
     this.#reader.socket.pause();
     this.#reader.socket.unshift(rest);
-    this.#countHeld(true);
+    this.#setCharged(true);
   }
 
-  #countHeld(isHolding: boolean): void {
-    if (isHolding === this.#isHolding) return;
-    this.#isHolding = isHolding;
-    if (isHolding) this.#reader.hold(UNREAD_BYTES);
-    else this.#reader.release(UNREAD_BYTES);
+  #setCharged(isCharged: boolean): void {
+    if (isCharged === this.#isCharged) return;
+    this.#isCharged = isCharged;
+    if (isCharged) this.#reader.charge(UNREAD_BYTES);
+    else this.#reader.refund(UNREAD_BYTES);
   }
 }
 

@@ -41,7 +41,7 @@ export function toApiError(error: unknown, context: { requestId: string; route: 
   if (error instanceof StoreError && (error.code === 'disk_full' || error.code === 'unavailable')) {
     return new ApiError('unavailable', 'the service cannot store or read data just now; try again');
   }
-  if (error instanceof StoreError && error.code === 'key_held') return keyHeld();
+  if (error instanceof StoreError && error.code === 'key_locked') return keyLocked();
   const refusal = toRefusal(error);
   if (refusal !== null) return refusal;
   const { requestId, route, log } = context;
@@ -49,7 +49,7 @@ export function toApiError(error: unknown, context: { requestId: string; route: 
   return new ApiError('internal_error', 'something went wrong here, not with your request; it was logged');
 }
 
-function keyHeld(): ApiError {
+function keyLocked(): ApiError {
   return new ApiError(
     'unavailable',
     'an earlier request with this idempotency_key has not ended yet; send this one again, with the same key',

@@ -9,20 +9,21 @@ export type Piece = string | Uint8Array;
 const CHUNK_BYTES = 65_536;
 
 /** What an answer in pieces keeps in memory until it is sent, beside the chunk that is under way. */
-const heldBytes = new WeakMap<Readable, number>();
+const bytesInMemory = new WeakMap<Readable, number>();
 
-export function heldBytesOf(answer: Readable): number {
-  return heldBytes.get(answer) ?? 0;
+export function bytesInMemoryOf(answer: Readable): number {
+  return bytesInMemory.get(answer) ?? 0;
 }
 
 /**
- * Answers with JSON in pieces; `held`: the bytes of those that are in memory from the beginning. Until the first chunk
- * is full an error has an answer of its own; later the beginning is on its way, and only the connection can be cut.
+ * Answers with JSON in pieces; `inMemory`: the bytes of those that are in memory from the beginning. Until the first
+ * chunk is full an error has an answer of its own; later the beginning is on its way, and only the connection can be
+ * cut.
  */
 export async function sendPieces(
   reply: FastifyReply,
   pieces: AsyncIterable<Piece>,
-  { status, headers = {}, held = 0 }: { status: number; headers?: Record<string, string>; held?: number },
+  { status, headers = {}, inMemory = 0 }: { status: number; headers?: Record<string, string>; inMemory?: number },
 ): Promise<FastifyReply> {
   const chunks = gather(pieces);
   const first = await chunks.next();
@@ -30,7 +31,7 @@ export async function sendPieces(
   // All of it: with its length, as any other answer.
   if (first.done === true) return reply.send(first.value);
   const stream = Readable.from(continueWith(first.value, chunks), { objectMode: false, highWaterMark: CHUNK_BYTES });
-  heldBytes.set(stream, held);
+  bytesInMemory.set(stream, inMemory);
   return reply.send(stream);
 }
 

@@ -58,7 +58,7 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
     if (found === null) throw notFound('event_not_found');
     const isErased = found.event.createdAt < services.clock.now() - services.limits.bodyRetentionMs;
     const shown = isErased ? { ...found, body: null } : found;
-    return sendPieces(reply, pieceStored(services, reply, shown), { status: 200, held: shown.body?.length ?? 0 });
+    return sendPieces(reply, pieceStored(services, reply, shown), { status: 200, inMemory: shown.body?.length ?? 0 });
   });
 
   app.post('/v1/events/:id/replay', replaying, async ({ caller, params, body }, reply) => {

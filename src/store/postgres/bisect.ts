@@ -1,6 +1,6 @@
 // A batch that holds something which cannot be stored is halved until that fails alone: one request must not take down
 // the others that happened to come with it.
-import { isDataError, isKeyHeld, isPartitionMissing } from './wire/errors.ts';
+import { isDataError, isKeyLocked, isPartitionMissing } from './wire/errors.ts';
 import type { Partitions } from './schema/partitions.ts';
 
 /** Results in the order of the items. `alone` answers for an item that fails by itself. */
@@ -24,7 +24,7 @@ export async function bisect<Item, Result>(
 
 /** One item is to blame: without it the others can be stored. */
 export function isOfOneItem(error: unknown): boolean {
-  return isDataError(error) || isKeyHeld(error);
+  return isDataError(error) || isKeyLocked(error);
 }
 
 /** Runs `work` when there is a partition for each of these times; once more if one was dropped meanwhile. */

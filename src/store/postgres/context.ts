@@ -4,7 +4,7 @@ import type { Sealer } from '../../runtime/sealer.ts';
 import type { RecordOutcome, ResultToRecord, Store } from '../store.ts';
 import type { Backlog, BacklogChange } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
-import type { HeldKeys } from './queries/events/held-keys.ts';
+import type { LockedKeys } from './queries/events/locked-keys.ts';
 import type { Partitions } from './schema/partitions.ts';
 import type { Transactions, Tx } from './wire/transaction.ts';
 
@@ -40,7 +40,7 @@ export type WriteContext = ConfigurationContext & {
   backlog: Backlog;
   /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
   backlogMax: number;
-  heldKeys: HeldKeys;
+  lockedKeys: LockedKeys;
   /** What became of results that were handed in before. */
   recorded: WeakMap<ResultToRecord, Recorded>;
   /** How long accepting waits for an idempotency key that another transaction holds. */

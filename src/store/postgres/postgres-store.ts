@@ -15,7 +15,7 @@ import { toStoreError } from './wire/errors.ts';
 import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterStore, createStore, createToolStore } from './methods.ts';
-import { HeldKeys } from './queries/events/held-keys.ts';
+import { LockedKeys } from './queries/events/locked-keys.ts';
 import { MIGRATION_ANSWER_TIMEOUT_MS, migrate } from './schema/migrate.ts';
 import type { Layout } from './schema/migrate.ts';
 import { noPartitions, openPartitions } from './schema/partitions.ts';
@@ -164,7 +164,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     isDistributed,
     backlog,
     backlogMax: maxBacklogPerDestination,
-    heldKeys: new HeldKeys(clock),
+    lockedKeys: new LockedKeys(clock),
     recorded: new WeakMap(),
     keyWaitMs,
   };

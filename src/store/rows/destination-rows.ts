@@ -56,11 +56,9 @@ export const CHANGEABLE_KINDS: Readonly<Record<string, ColumnKind>> = Object.fro
   Object.entries(CHANGEABLE).map(([name, { kind }]) => [name, kind]),
 );
 
+const AROUND = 'id, environment, created_at, updated_at, deleted_at';
 /** What DestinationRow has of a row. */
-export const DESTINATION_COLUMNS = [
-  ...['id', 'environment', 'created_at', 'updated_at', 'deleted_at'],
-  ...CHANGEABLE_COLUMNS,
-].join(', ');
+export const DESTINATION_COLUMNS = `${AROUND}, ${CHANGEABLE_COLUMNS.join(', ')}`;
 
 /** In the order of CHANGEABLE_COLUMNS. */
 export function changeableValues(destination: Destination, sealer: Sealer): ChangeableValue[] {

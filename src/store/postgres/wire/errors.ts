@@ -40,12 +40,12 @@ export function isWaitOver(error: unknown): boolean {
 }
 
 /** Another transaction, which does not end, holds an idempotency key of the batch. */
-export function keyHeld(cause?: unknown): StoreError {
-  return new StoreError('key_held', 'an unfinished transaction holds the idempotency key; try again', { cause });
+export function keyLocked(cause?: unknown): StoreError {
+  return new StoreError('key_locked', 'an unfinished transaction holds the idempotency key; try again', { cause });
 }
 
-export function isKeyHeld(error: unknown): boolean {
-  return error instanceof StoreError && error.code === 'key_held';
+export function isKeyLocked(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'key_locked';
 }
 
 /** A new connection found a server that takes no writes. */

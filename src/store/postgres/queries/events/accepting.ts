@@ -6,7 +6,7 @@ import type { AcceptResult, NewEvent } from '../../../store.ts';
 import { bisect, isOfOneItem, withPartitions } from '../../bisect.ts';
 import type { Write } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
-import { isKeyHeld, keyHeld, toStoreError } from '../../wire/errors.ts';
+import { isKeyLocked, keyLocked, toStoreError } from '../../wire/errors.ts';
 import { acceptTogether } from './accept.ts';
 import { timesOf } from '../deliveries/delivery-tables.ts';
 import { hasKey } from './idempotency.ts';
@@ -19,7 +19,7 @@ const HALVING_MS_MAX = 2_000;
 type AcceptSome = (events: readonly NewEvent[], keyWaitMs: number) => Promise<AcceptResult[]>;
 
 export const acceptEvents: Write<'acceptEvents'> = async (context, events) => {
-  const { accepting, backlog, partitions, clock, keyWaitMs, heldKeys } = context;
+  const { accepting, backlog, partitions, clock, keyWaitMs, lockedKeys } = context;
 
   const acceptSome: AcceptSome = (some, waitMs) =>
     withPartitions(partitions, timesOf(some.flatMap(idsOf)), () =>
@@ -29,13 +29,13 @@ export const acceptEvents: Write<'acceptEvents'> = async (context, events) => {
     );
 
   const refuse = (event: NewEvent, error: unknown): AcceptResult => {
-    if (isKeyHeld(error)) heldKeys.note(event);
+    if (isKeyLocked(error)) lockedKeys.note(event);
     return toFailed(error);
   };
 
   if (events.length === 0) return [];
   const batch = new HalvedBatch(acceptSome, clock, keyWaitMs);
-  const suspects = new Set(events.filter((event) => heldKeys.isSuspect(event)));
+  const suspects = new Set(events.filter((event) => lockedKeys.isSuspect(event)));
   const others = events.filter((event) => !suspects.has(event));
   // Those without a key first: they need not be cut into small pieces when the time for keys is over.
   const sorted = [...others.filter((event) => !hasKey(event)), ...others.filter(hasKey)];
@@ -74,13 +74,13 @@ class HalvedBatch {
   async accept(events: readonly NewEvent[]): Promise<AcceptResult[]> {
     if (events.length === 0) return [];
     if (this.#broken !== null) return this.#giveUp(events, this.#broken.error);
-    if (this.#clock.monotonic() >= this.#endsAt && events.some(hasKey)) throw keyHeld();
+    if (this.#clock.monotonic() >= this.#endsAt && events.some(hasKey)) throw keyLocked();
     try {
       const results = await this.#acceptSome(events, this.#waitMs);
       this.#hasStored = true;
       return results;
     } catch (error) {
-      if (isKeyHeld(error)) {
+      if (isKeyLocked(error)) {
         this.waitBriefly();
         this.#endsAt = Math.min(this.#endsAt, this.#clock.monotonic() + HALVING_MS_MAX);
       }

@@ -4,10 +4,10 @@ import { formatId, idBytes } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
 import type { AcceptResult, NewEvent } from '../../../store.ts';
 import type { Read } from '../../context.ts';
-import { Overtaken, isWaitOver, keyHeld } from '../../wire/errors.ts';
+import { Overtaken, isWaitOver, keyLocked } from '../../wire/errors.ts';
 import { batchStatement, statement, upsertStatement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-import { nameOf } from './held-keys.ts';
+import { nameOf } from './locked-keys.ts';
 
 type Holder = { environment: number; key: string; event_id: Uint8Array; fingerprint: Uint8Array; expires_at: number };
 type Duplicate = Extract<AcceptResult, { result: 'duplicate' }>;
@@ -58,7 +58,7 @@ export const readKeyHolder: Read<'readKeyHolder'> = ({ read }, { environment, ke
 
 /**
  * For every event whose key another holds, that one. The keys of all others are theirs now, if they have one. Throws
- * StoreError `key_held` when one of them is not to be had within `keyWaitMs`.
+ * StoreError `key_locked` when one of them is not to be had within `keyWaitMs`.
  */
 export async function claimKeys(
   tx: Tx,
@@ -75,7 +75,7 @@ export async function claimKeys(
     void tx.run(LIMIT_WAIT, [limit, (await limiting)[0]!.before]);
     return duplicates;
   } catch (error) {
-    throw isWaitOver(error) ? keyHeld(error) : error;
+    throw isWaitOver(error) ? keyLocked(error) : error;
   }
 }
 

@@ -69,7 +69,7 @@ const keyed = (scene: Scene, idempotencyKey: string): Partial<NewEvent> => ({
 });
 
 const isHeld = (one: AcceptResult): boolean =>
-  one.result === 'failed' && one.error instanceof StoreError && one.error.code === 'key_held';
+  one.result === 'failed' && one.error instanceof StoreError && one.error.code === 'key_locked';
 
 for (const layout of ['partitioned', 'distributed'] as const) {
   describe(`a key that another transaction holds (${layout})`, () => {

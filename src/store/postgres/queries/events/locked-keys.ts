@@ -8,7 +8,7 @@ const SUSPECT_FOR_MS = 10_000;
 /** At most 5 MB. */
 const SUSPECTS_MAX = 10_000;
 
-export class HeldKeys {
+export class LockedKeys {
   readonly #clock: Clock;
   /** By name, until when (monotonic ms), oldest first. */
   readonly #until = new Map<string, number>();
