@@ -24,6 +24,8 @@ export class MemoryCluster {
   latencyMaxMs = 20;
   recounts = 0;
   readonly #clock: Clock;
+  /** Of the transaction under way. */
+  #time = 0;
   readonly #offsetMs: number;
   readonly #random: SeededRandom;
   readonly #nodes = new Map<NodeId, ClusterNode>();
@@ -84,7 +86,7 @@ export class MemoryCluster {
     return {
       addNode: (node) =>
         call(() => {
-          const now = this.#now();
+          const now = this.#time;
           this.#nodes.set(node.id, { ...node, startedAt: now, heartbeatAt: now, isLeaving: false });
         }),
       renewLease: (id) => call(() => (this.#renew(id) ? this.#renewed(id) : null)),
@@ -122,6 +124,8 @@ export class MemoryCluster {
     await this.#wait();
     if (!isAlive()) return new Promise(() => {});
     this.#mayFail();
+    // A transaction has one time.
+    this.#time = this.#clock.now() + this.#offsetMs;
     const result = work();
     await this.#wait();
     await whenAwake();
@@ -152,18 +156,14 @@ export class MemoryCluster {
       .then(() => isAlive() && what());
   }
 
-  #now(): number {
-    return this.#clock.now() + this.#offsetMs;
-  }
-
   #renew(id: NodeId): boolean {
     const node = this.#nodes.get(id);
-    if (node !== undefined) node.heartbeatAt = this.#now();
+    if (node !== undefined) node.heartbeatAt = this.#time;
     return node !== undefined;
   }
 
   #removeExpired(): NodeId[] {
-    const expired = [...this.#nodes.values()].filter((node) => node.heartbeatAt + node.leaseMs < this.#now());
+    const expired = [...this.#nodes.values()].filter((node) => node.heartbeatAt + node.leaseMs < this.#time);
     for (const { id } of expired) {
       this.#nodes.delete(id);
       this.#free(id, [...this.owners.keys()]);
@@ -193,6 +193,6 @@ export class MemoryCluster {
 
   #view(): ClusterView {
     const nodes = [...this.#nodes.values()].map((node) => ({ ...node }));
-    return { now: this.#now(), nodes: nodes.sort((a, b) => (a.id < b.id ? -1 : 1)), owners: [...this.owners] };
+    return { now: this.#time, nodes: nodes.sort((a, b) => (a.id < b.id ? -1 : 1)), owners: [...this.owners] };
   }
 }
