@@ -8,14 +8,19 @@ const SPACING_FIRST_MS = 10;
 const SPACING_MAX_MS = 1_000;
 const FAILURES_BEFORE_PAUSE = 10;
 
-/** Failures that say the receiver is in trouble, rather than that it disliked this one request. */
-const OVERLOAD_OUTCOMES: ReadonlySet<Outcome> = new Set([
-  'timed_out',
-  'connect_failed',
-  'dns_failed',
-  'tls_failed',
-  'reset',
-]);
+/** Whether an outcome says that the receiver is in trouble, rather than that it disliked this one request. */
+const IS_OVERLOAD: Readonly<Record<Outcome, boolean>> = {
+  succeeded: false,
+  bad_status: false,
+  timed_out: true,
+  connect_failed: true,
+  dns_failed: true,
+  tls_failed: true,
+  blocked: false,
+  reset: true,
+  invalid_response: false,
+  cancelled: false,
+};
 
 export class Health {
   readonly #destinationId: DestinationId;
@@ -113,5 +118,5 @@ export class Health {
 
 function isOverload(result: AttemptResult): boolean {
   const code = result.responseCode;
-  return OVERLOAD_OUTCOMES.has(result.outcome) || code === 429 || (code !== null && code >= 500);
+  return IS_OVERLOAD[result.outcome] || code === 429 || (code !== null && code >= 500);
 }

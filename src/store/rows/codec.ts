@@ -1,5 +1,5 @@
 // How values stand in rows, of every adapter: ids as 16 bytes, names as small integers, response codes as two bytes
-// each. The numbers are on disk: names may be added at the end, never moved.
+// each. The numbers are on disk: a new name takes the next one, and no name ever changes its own.
 import type { Mode } from '../../model/api-key.ts';
 import type { AttemptTrigger, Outcome } from '../../model/attempt.ts';
 import type { DeadReason, DeliveryOrigin, DeliveryStatus } from '../../model/delivery.ts';
@@ -11,21 +11,19 @@ import type { DestinationStatus, PausedReason } from '../../model/destination.ts
  */
 export type ColumnKind = 'id' | 'integer' | 'real' | 'flag' | 'text' | 'words' | 'bytes' | 'body';
 
-/** A name and its number, both ways. */
-export type Code<Name extends string> = {
-  numberOf(name: Name): number;
-  nameOf(number: number): Name;
-};
+export type Code<Name extends string> = ReturnType<typeof createCode<Name>>;
 
-function createCode<Name extends string>(names: readonly Name[]): Code<Name> {
-  const numbers = new Map(names.map((name, number) => [name, number]));
+/** Names and their numbers on disk, both ways. Throws for what has no counterpart. */
+function createCode<Name extends string>(numbers: Readonly<Record<Name, number>>) {
+  const names: Name[] = [];
+  for (const name in numbers) names[numbers[name]] = name;
   return {
-    numberOf(name) {
-      const number = numbers.get(name);
+    numberOf(name: Name): number {
+      const number = numbers[name];
       if (number === undefined) throw new Error(`no number on disk for '${name}'`);
       return number;
     },
-    nameOf(number) {
+    nameOf(number: number): Name {
       const name = names[number];
       if (name === undefined) throw new Error(`no name for the number ${number} on disk`);
       return name;
@@ -33,31 +31,31 @@ function createCode<Name extends string>(names: readonly Name[]): Code<Name> {
   };
 }
 
-export const modeCode = createCode<Mode>(['live', 'test']);
-export const destinationStatusCode = createCode<DestinationStatus>(['active', 'paused']);
-export const pausedReasonCode = createCode<PausedReason>(['manual', 'failing', 'gone']);
-export const deliveryStatusCode = createCode<DeliveryStatus>(['pending', 'retrying', 'succeeded', 'dead']);
-export const originCode = createCode<DeliveryOrigin>(['event', 'replay']);
-export const triggerCode = createCode<AttemptTrigger>(['schedule', 'manual']);
-export const deadReasonCode = createCode<DeadReason>([
-  'exhausted',
-  'gone',
-  'destination_deleted',
-  'expired',
-  'backlog_full',
-]);
-export const outcomeCode = createCode<Outcome>([
-  'succeeded',
-  'bad_status',
-  'timed_out',
-  'connect_failed',
-  'dns_failed',
-  'tls_failed',
-  'blocked',
-  'reset',
-  'invalid_response',
-  'cancelled',
-]);
+export const modeCode = createCode<Mode>({ live: 0, test: 1 });
+export const destinationStatusCode = createCode<DestinationStatus>({ active: 0, paused: 1 });
+export const pausedReasonCode = createCode<PausedReason>({ manual: 0, failing: 1, gone: 2 });
+export const deliveryStatusCode = createCode<DeliveryStatus>({ pending: 0, retrying: 1, succeeded: 2, dead: 3 });
+export const originCode = createCode<DeliveryOrigin>({ event: 0, replay: 1 });
+export const triggerCode = createCode<AttemptTrigger>({ schedule: 0, manual: 1 });
+export const deadReasonCode = createCode<DeadReason>({
+  exhausted: 0,
+  gone: 1,
+  destination_deleted: 2,
+  expired: 3,
+  backlog_full: 4,
+});
+export const outcomeCode = createCode<Outcome>({
+  succeeded: 0,
+  bad_status: 1,
+  timed_out: 2,
+  connect_failed: 3,
+  dns_failed: 4,
+  tls_failed: 5,
+  blocked: 6,
+  reset: 7,
+  invalid_response: 8,
+  cancelled: 9,
+});
 
 // Delivery statuses as the rows have them, for code that compares rather than shows.
 export const PENDING = 0;
