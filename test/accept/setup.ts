@@ -8,6 +8,7 @@ import { LinearMatcher } from '../match/linear.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationId, SubscriptionId } from '../../src/model/id.ts';
 import { createIds } from '../../src/runtime/ids.ts';
+import { destinationWith } from '../support/destinations.ts';
 import { openInThreadStore } from '../support/in-thread-store.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
@@ -59,7 +60,7 @@ export function setUp(
 
   const createDestination = async (): Promise<DestinationId> => {
     const id = ids.next('dst');
-    await store.createDestination({ ...BARE_DESTINATION, id, signingKeys: [] }, { max: 100 });
+    await store.createDestination(destinationWith({ id }), { max: 100 });
     await follower.catchUp(1);
     return id;
   };
@@ -120,18 +121,3 @@ export function toIncoming({
     occurredAt: occurredAt === undefined ? null : { text: occurredAt, time: Date.parse(occurredAt) },
   };
 }
-
-const BARE_DESTINATION = {
-  environment: 1,
-  url: 'https://example.com/',
-  name: null,
-  status: 'active',
-  pausedReason: null,
-  retryPolicy: null,
-  maxInFlight: 50,
-  ratePerSecond: null,
-  headers: {},
-  metadata: '{}',
-  createdAt: 0,
-  updatedAt: 0,
-} as const;

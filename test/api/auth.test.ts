@@ -5,7 +5,7 @@ import type { ApiKey } from '../../src/model/api-key.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { mintApiKey } from '../../src/runtime/mint-api-key.ts';
 import { systemRandom as random } from '../../src/runtime/random.ts';
-import { ManualClock } from '../attempt/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const clock = new ManualClock();
 const ids = createIds(clock, random);

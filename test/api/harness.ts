@@ -17,7 +17,7 @@ import { createAdjustableClock } from '../../src/runtime/clock.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { systemRandom as random } from '../../src/runtime/random.ts';
 import type { Store } from '../../src/store/store.ts';
-import { ManualClock } from '../attempt/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { openInThreadStore } from '../support/in-thread-store.ts';
 import { createRecordingLog } from '../support/recording-log.ts';
 import type { LogLine } from '../support/recording-log.ts';

@@ -18,7 +18,7 @@ import { startDeafServer } from './deaf-server.ts';
 import { startDnsServer } from './dns-server.ts';
 import type { Answer, DnsServer } from './dns-server.ts';
 import { arrival, until } from './event-loop.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { certificate, hasIPv6, startReceiver, testCa } from './receiver.ts';
 import type { Certificate, Receiver } from './receiver.ts';
 

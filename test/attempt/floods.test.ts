@@ -11,7 +11,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { startAttempting } from './attempting.ts';
 import { arrival, until } from './event-loop.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { OK } from './receiver.ts';
 import type { Reply } from './receiver.ts';
 

@@ -8,7 +8,7 @@ import type { Connect } from '../../src/attempt/connect.ts';
 import { createReachability } from '../../src/attempt/reachability.ts';
 import { startAttempting } from './attempting.ts';
 import { turn } from './event-loop.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { certificate, testCa } from './receiver.ts';
 
 setDefaultCACertificates([testCa()]);

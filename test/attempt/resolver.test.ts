@@ -10,7 +10,7 @@ import type { Resolver } from '../../src/attempt/resolver.ts';
 import { startDnsServer } from './dns-server.ts';
 import type { Answer, DnsServer, RecordType } from './dns-server.ts';
 import { turn, until } from './event-loop.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 type Setup = { resolver: Resolver; clock: ManualClock; dns: DnsServer; hostsPath: string };
 

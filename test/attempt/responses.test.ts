@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import type { AttemptResult, Outcome } from '../../src/model/attempt.ts';
 import { startAttempting } from './attempting.ts';
 import { arrival } from './event-loop.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { OK } from './receiver.ts';
 import type { Reply } from './receiver.ts';
 

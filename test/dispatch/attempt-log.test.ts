@@ -6,7 +6,7 @@ import { AttemptLog } from '../../src/dispatch/attempt-log.ts';
 import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { ManualClock } from '../attempt/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { openDelivery } from '../support/deliveries.ts';
 
 type Line = Record<string, unknown>;

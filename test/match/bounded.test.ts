@@ -12,7 +12,7 @@ import { ApiError } from '../../src/model/error.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { turn } from '../attempt/event-loop.ts';
-import { ManualClock } from '../attempt/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 type Scope = { after(cleanup: () => Promise<void>): void };
 

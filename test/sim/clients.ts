@@ -3,7 +3,7 @@ import type { AcceptedEvent } from '../../src/accept/accept.ts';
 import type { IncomingEvent } from '../../src/accept/incoming-event.ts';
 import { parseBody } from '../../src/json/body.ts';
 import { filterIdentity } from '../../src/match/filter/json.ts';
-import type { Destination, DestinationWithKeys } from '../../src/model/destination.ts';
+import type { Destination } from '../../src/model/destination.ts';
 import { ApiError } from '../../src/model/error.ts';
 import type { ScheduledDelivery } from '../../src/model/event.ts';
 import { formatId } from '../../src/model/id.ts';
@@ -11,6 +11,7 @@ import type { DeliveryId, DestinationId, EventId, SubscriptionId } from '../../s
 import { createIds } from '../../src/runtime/ids.ts';
 import type { Ids } from '../../src/runtime/ids.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { destinationWith } from '../support/destinations.ts';
 import { bodyText } from './attempt-ledger.ts';
 import type { Behaviour } from './receivers.ts';
 import { RoutingLedger } from './routing-ledger.ts';
@@ -68,23 +69,18 @@ export class Clients {
     const id = this.#ids.next('dst');
     const url = this.#newUrl(behaviour);
     const { service, clock } = this.#world;
-    const destination: DestinationWithKeys = {
+    const createdAt = clock.now();
+    const destination = destinationWith({
       id,
       environment,
       url,
-      name: null,
-      status: 'active',
-      retryPolicy: null,
       maxInFlight: 50,
-      ratePerSecond: null,
-      headers: {},
-      metadata: '{}',
-      createdAt: clock.now(),
-      updatedAt: clock.now(),
-      signingKeys: [{ id: this.#ids.next('sgk'), secret: new Uint8Array(32), createdAt: clock.now(), expiresAt: null }],
+      createdAt,
+      updatedAt: createdAt,
+      signingKeys: [{ id: this.#ids.next('sgk'), secret: new Uint8Array(32), createdAt, expiresAt: null }],
       ...spec,
       pausedReason: spec.status === 'paused' ? 'manual' : null,
-    };
+    });
     await service.api.store.createDestination(destination, { max: 1_000_000 });
     this.destinations.set(id, { id, environment, url });
     await this.#confirm(environment, id);
