@@ -213,12 +213,35 @@ const rules: Rule[] = [
       {
         'src/main.ts': "import type { A } from './cli/a.ts';\nconst lazy = () => import('./cli/b.ts');",
         'src/cli/a.ts': "new Worker(new URL('./thread.ts', import.meta.url));",
-        'src/cli/b.ts': "const url = new URL(isBuilt ? './built.js' : './other.ts', import.meta.url);",
+        'src/cli/b.ts': "const url = new URL('./other.ts', import.meta.url);",
         'src/cli/thread.ts': '',
         'src/cli/other.ts': '',
         'src/cli/c.ts': "//!\nimport './d.ts';",
         'src/cli/d.ts': '//!',
         'test/a.test.ts': "import '../src/cli/c.ts';",
+      },
+    ],
+  },
+  {
+    name: 'files that comments and documents name are there',
+    check(files, report) {
+      const known = Object.keys(files);
+      const isThere = (named: string): boolean => known.some((file) => file === named || file.endsWith(`/${named}`));
+      for (const [file, text] of Object.entries(files)) {
+        if (!/\.(md|ts)$/.test(file) || file === 'CHANGELOG.md') continue;
+        for (const [index, line] of text.split('\n').entries()) {
+          if (file.endsWith('.ts') && !/^\s*(\/\/|\/?\*)/.test(line)) continue;
+          for (const [named] of line.matchAll(/(?<![\w./*-])\w[\w./-]*\.ts\b/g)) {
+            if (!isThere(named)) report(file, index + 1, `there is no ${named}`);
+          }
+        }
+      }
+    },
+    samples: [
+      {
+        'src/api/a.ts': "// Made by b.ts, as api/b.ts says.\n// Made by c.ts. //!\nconst d = './d.ts';",
+        'src/api/b.ts': '/** See match/b.ts. //! */',
+        'docs/a.md': 'Look at `a.ts`.\nLook at `src/api/d.ts`. //!',
       },
     ],
   },

@@ -1,5 +1,5 @@
 // The HTTP server. A request takes these steps, each in the file of its name:
-//   access.ts → request-body.ts → request-json.ts → validation.ts → routes/… → present.ts
+//   auth.ts → request-body.ts → request-json.ts → validation.ts → routes/… → present.ts
 // and whatever goes wrong on the way leaves through error-response.ts (below HTTP: connection-errors.ts).
 import Fastify from 'fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -89,12 +89,11 @@ function importsOf(files: Files): Import[] {
   return found;
 }
 
-/** './x.ts' of new URL('./x.ts', import.meta.url), which is how a worker thread's file is named; also of one choice. */
+/** './x.ts' of new URL('./x.ts', import.meta.url), which is how a worker thread's file is named. */
 function threadFile(node: Node): Node | null {
   if (node.type !== 'NewExpression' || nameOf(node['callee']) !== 'URL') return null;
   const [file] = node['arguments'] as Node[];
-  const choices = [file, file?.['consequent'], file?.['alternate']];
-  return choices.filter(isNode).find(({ value }) => /^\.{1,2}\/.*\.ts$/.test(String(value))) ?? null;
+  return isNode(file) && /^\.{1,2}\/.*\.ts$/.test(String(file['value'])) ? file : null;
 }
 
 export function reachedFrom(start: string, imports: Import[]): Set<string> {
