@@ -197,7 +197,7 @@ export async function startStage(
 ): Promise<Stage> {
   const stage = new Stage(scope, server, settings);
   // On a server of the test's own nothing takes up room, or writes, but what its nodes do.
-  await server.create(stage.database, isOwn(server) ? undefined : await new Databases(server).template());
+  await server.create(stage.database, isOwn(server) ? undefined : await new Databases(() => server).template());
   await stage.addNode();
   await Promise.all(Array.from({ length: count - 1 }, () => stage.addNode()));
   await stage.share();

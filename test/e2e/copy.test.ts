@@ -5,12 +5,10 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
-import { Databases } from '../store/postgres/databases.ts';
-import type { PostgresServer } from '../store/postgres/server.ts';
-import { sharedPostgres } from '../store/postgres/shared.ts';
+import { sharedDatabases } from '../store/postgres/databases.ts';
 import { Api } from './api.ts';
 import type { Destination, Event } from './api.ts';
 import { startReceiver } from './receiver.ts';
@@ -25,13 +23,7 @@ const ONCE = { retry_policy: { schedule_seconds: [] } };
 const SOON = { retry_policy: { schedule_seconds: [8], jitter: 0 } };
 
 describe('postrider copy', () => {
-  let server: PostgresServer;
-  let databases: Databases;
-  before(async () => {
-    server = await sharedPostgres();
-    databases = new Databases(server);
-  });
-  after(() => server.stop());
+  const databases = sharedDatabases();
 
   test('moves a service that goes on where it was: retries, history, keys, secrets', async (t) => {
     const url = await databases.makeEmpty(t);

@@ -1,11 +1,9 @@
 // serve --processes: several processes on one port. What they share besides (who sends what) is the database's matter
 // and tested there.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { Databases } from '../store/postgres/databases.ts';
-import type { PostgresServer } from '../store/postgres/server.ts';
-import { sharedPostgres } from '../store/postgres/shared.ts';
+import { sharedDatabases } from '../store/postgres/databases.ts';
 import { Api } from './api.ts';
 import { hold, startReceiver } from './receiver.ts';
 import { environmentOf, runCommand, startService } from './service.ts';
@@ -17,13 +15,7 @@ const COUNT = 3;
 const SERVES = 'a process serves';
 
 describe('serve --processes', () => {
-  let server: PostgresServer;
-  let databases: Databases;
-  before(async () => {
-    server = await sharedPostgres();
-    databases = new Databases(server);
-  });
-  after(() => server.stop());
+  const databases = sharedDatabases();
 
   const start = async (t: TestContext): Promise<Service> => {
     const settings = { DATABASE_URL: await databases.makeEmpty(t), MASTER_KEY, PROCESSES: String(COUNT) };
@@ -94,7 +86,7 @@ describe('serve --processes', () => {
 
   test('ends with what keeps the first one from starting', async (t) => {
     const url = await databases.makeEmpty(t);
-    await server.query('CREATE TABLE environments (name text)', new URL(url).pathname.slice(1));
+    await databases.server.query('CREATE TABLE environments (name text)', new URL(url).pathname.slice(1));
     const settings = { DATABASE_URL: url, MASTER_KEY, PORT: '0', PROCESSES: '2' };
     const { code, stderr, stdout } = await runCommand(['serve', '--json'], environmentOf(settings));
     assert.equal(code, 1);

@@ -1,7 +1,7 @@
 // Moving the embedded store to PostgreSQL: everything is there afterwards, however often the copy was cut off, and what
 // must not be copied, or copied over, is refused.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
@@ -17,22 +17,13 @@ import type { StoreErrorCode } from '../../src/store/store.ts';
 import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { TAKEN_KEY, fill, readEverything } from './everything.ts';
 import { CITUS_URL } from './postgres/citus.ts';
-import { Databases, storeOptions } from './postgres/databases.ts';
+import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { stepped } from './postgres/stepped-pipeline.ts';
 import type { Layout } from '../../src/store/postgres/schema/migrate.ts';
 import { databaseOf } from './postgres/server.ts';
-import type { PostgresServer } from './postgres/server.ts';
-import { sharedPostgres } from './postgres/shared.ts';
 import { DAY, Scene } from './scene.ts';
 
-let server: PostgresServer;
-let databases: Databases;
-
-before(async () => {
-  server = await sharedPostgres();
-  databases = new Databases(server);
-});
-after(() => server.stop());
+const databases = sharedDatabases();
 
 const HEX_KEY = Buffer.from(MASTER_KEY).toString('hex');
 
@@ -154,9 +145,10 @@ describe('a copy', () => {
       if (doing === 'copying' && table === 'open_deliveries' && rows > 3_000) throw new Error('cut off');
     };
     await assert.rejects(copy(dataDir, url, { onProgress }), /cut off/);
-    const [{ count }] = (await server.query('SELECT count(*)::int FROM open_deliveries', databaseOf(url))) as [
-      { count: number },
-    ];
+    const [{ count }] = (await databases.server.query(
+      'SELECT count(*)::int FROM open_deliveries',
+      databaseOf(url),
+    )) as [{ count: number }];
     assert.ok(count >= 4_000 && count < 10_000, `${count}`);
     const report = await copy(dataDir, url);
     assert.equal(report.isResumed, true);
@@ -176,7 +168,9 @@ describe('a copy is refused', () => {
     const dataDir = makeDataDir(t);
     const url = await databases.makeEmpty(t);
     await assert.rejects(copy(dataDir, url, { masterKey: null }), refuses('missing', dataDir));
-    assert.deepEqual(await server.query(`SELECT to_regclass('meta') AS made`, databaseOf(url)), [{ made: null }]);
+    assert.deepEqual(await databases.server.query(`SELECT to_regclass('meta') AS made`, databaseOf(url)), [
+      { made: null },
+    ]);
   });
 
   it('with another master key than the source has', async (t) => {
@@ -199,7 +193,7 @@ describe('a copy is refused', () => {
   it('into a database that something else lives in', async (t) => {
     const { dataDir } = await makeSource(t);
     const url = await databases.makeEmpty(t);
-    await server.query('CREATE TABLE environments (name text)', databaseOf(url));
+    await databases.server.query('CREATE TABLE environments (name text)', databaseOf(url));
     await assert.rejects(copy(dataDir, url), refuses('corrupt'));
   });
 

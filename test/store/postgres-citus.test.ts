@@ -48,7 +48,7 @@ describe('a database with the extension citus', { skip: needsOwnServer }, () => 
   const root = makeExtension();
   before(async () => {
     server = await startPostgres(['fsync=off', `extension_control_path=$system:${root}`]);
-    databases = new Databases(server);
+    databases = new Databases(() => server);
   });
   after(async () => {
     await server.stop();

@@ -28,7 +28,7 @@ describe('the cluster on PostgreSQL', () => {
   let databases: Databases;
   before(async () => {
     server = await startPostgres(['fsync=off']);
-    databases = new Databases(server);
+    databases = new Databases(() => server);
   });
   after(() => server.stop());
 

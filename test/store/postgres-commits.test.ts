@@ -1,14 +1,12 @@
 // A COMMIT that goes wrong is recognised as what it was, whatever was to be committed: what was stored is answered as
 // stored, and what was not is done again, so that each thing happens once and its caller hears how it went.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { atEnd } from './data-dirs.ts';
-import { Databases, storeOptions } from './postgres/databases.ts';
+import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Proxy } from './postgres/proxy.ts';
-import type { PostgresServer } from './postgres/server.ts';
-import { sharedPostgres } from './postgres/shared.ts';
 import { DAY, LIVE, MANY, Scene, die, result, retryAt } from './scene.ts';
 
 type Operation = {
@@ -253,33 +251,30 @@ const FAILURES = (table: string): string => `
     FOR EACH ROW EXECUTE FUNCTION fail_once('commit_tries');`;
 
 describe('a COMMIT', () => {
-  let server: PostgresServer;
-  let databases: Databases;
-  before(async () => {
-    server = await sharedPostgres();
-    databases = new Databases(server);
-  });
-  after(() => server.stop());
+  const databases = sharedDatabases();
 
   for (const [what, { table, prepare }] of Object.entries(OPERATIONS)) {
     it(`of ${what}: whatever becomes of it, it is done once`, async (t) => {
       const url = await databases.make(t);
       const database = new URL(url).pathname.slice(1);
-      await server.query(FAILURES(table), database);
+      await databases.server.query(FAILURES(table), database);
       const proxy = await startProxy(url);
       atEnd(t, () => proxy.close());
       const store = await openPostgresStore(storeOptions(proxy.url));
       atEnd(t, () => store.close());
       const readTries = async (): Promise<unknown> =>
         (
-          await server.query('SELECT s.last_value + c.last_value AS n FROM statement_tries s, commit_tries c', database)
+          await databases.server.query(
+            'SELECT s.last_value + c.last_value AS n FROM statement_tries s, commit_tries c',
+            database,
+          )
         )[0];
       for (const [how, trouble] of Object.entries(TROUBLES)) {
         await t.test(`one ${how}`, async () => {
           const { run, answer, check } = await prepare(new Scene(store));
           let tries: unknown;
           const failOnce = async (at: 'statement' | 'COMMIT'): Promise<void> => {
-            await server.query(`SELECT setval('${at.toLowerCase()}_tries', 1, false)`, database);
+            await databases.server.query(`SELECT setval('${at.toLowerCase()}_tries', 1, false)`, database);
             tries = await readTries();
           };
           const struck = await trouble({ proxy, failOnce });

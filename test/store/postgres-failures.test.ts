@@ -26,7 +26,7 @@ let databases: Databases;
 
 before(async () => {
   server = await startPostgres();
-  databases = new Databases(server);
+  databases = new Databases(() => server);
 });
 after(() => server.stop());
 

@@ -54,7 +54,7 @@ describe('two writers, one statement at a time', { concurrency: CONCURRENCY }, (
   before(async () => {
     // Deadlocks are the server's to end, and soon; nothing of its own takes locks.
     server = await startPostgres(['fsync=off', 'synchronous_commit=off', 'autovacuum=off', 'deadlock_timeout=5ms']);
-    databases = new Databases(server);
+    databases = new Databases(() => server);
   });
   after(() => server.stop());
 

@@ -1,7 +1,7 @@
 // An idempotency key that a transaction without an end holds, as a prepared one does whose coordinator is gone: who
 // needs that key is refused, and everybody else is served.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Client } from 'pg';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -13,22 +13,13 @@ import type { AcceptResult, NewEvent } from '../../src/store/store.ts';
 import { Api } from '../e2e/api.ts';
 import { startService } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
-import { Databases, storeOptions } from './postgres/databases.ts';
+import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { stepped } from './postgres/stepped-pipeline.ts';
 import type { Layout } from '../../src/store/postgres/schema/migrate.ts';
 import { databaseOf } from './postgres/server.ts';
-import type { PostgresServer } from './postgres/server.ts';
-import { sharedPostgres } from './postgres/shared.ts';
 import { DAY, LIVE, Scene, TEST } from './scene.ts';
 
-let server: PostgresServer;
-let databases: Databases;
-
-before(async () => {
-  server = await sharedPostgres();
-  databases = new Databases(server);
-});
-after(() => server.stop());
+const databases = sharedDatabases();
 
 /** Another session that has taken these keys and neither commits nor rolls back until it is told to. */
 async function holdKeys(t: TestContext, url: string, keys: readonly string[], environment = LIVE): Promise<Client> {
@@ -125,7 +116,7 @@ for (const layout of ['partitioned', 'distributed'] as const) {
 
     it('leaves the time-outs of what follows as they were', async (t) => {
       const { url, scene, destination } = await openWatched(t, layout);
-      await server.query(
+      await databases.server.query(
         `CREATE TABLE seen (lock_timeout text, statement_timeout text);
          CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
            INSERT INTO seen VALUES (current_setting('lock_timeout'), current_setting('statement_timeout'));
@@ -136,7 +127,7 @@ for (const layout of ['partitioned', 'distributed'] as const) {
       );
       const [answer] = await scene.store.acceptEvents([await scene.event([destination], keyed(scene, 'a'))]);
       assert.equal(answer!.result, 'accepted');
-      const seen = await server.query('SELECT * FROM seen', databaseOf(url));
+      const seen = await databases.server.query('SELECT * FROM seen', databaseOf(url));
       assert.deepEqual(seen, [{ lock_timeout: '4s', statement_timeout: '10s' }]);
     });
   });

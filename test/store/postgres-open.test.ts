@@ -1,25 +1,16 @@
 // Opening: many at once, with the right key only, and no database that is not ours.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { openStore, openToolStore } from '../../src/store/open.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StoreErrorCode } from '../../src/store/store.ts';
-import { Databases, storeOptions } from './postgres/databases.ts';
-import type { PostgresServer } from './postgres/server.ts';
-import { sharedPostgres } from './postgres/shared.ts';
+import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { LIVE, Scene } from './scene.ts';
 
-let server: PostgresServer;
-let databases: Databases;
-
-before(async () => {
-  server = await sharedPostgres();
-  databases = new Databases(server);
-});
-after(() => server.stop());
+const databases = sharedDatabases();
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
@@ -64,22 +55,22 @@ describe('opening', () => {
 
   it('refuses a schema that a newer program made', async (t) => {
     const url = await databases.make(t);
-    await server.query(`UPDATE meta SET value = '999' WHERE name = 'schema_version'`, nameOf(url));
+    await databases.server.query(`UPDATE meta SET value = '999' WHERE name = 'schema_version'`, nameOf(url));
     await assert.rejects(openPostgresStore(storeOptions(url)), refuses('newer_schema', '999'));
   });
 
   it('refuses a database that holds something else', async (t) => {
     const url = await databases.makeEmpty(t);
-    await server.query('CREATE TABLE environments (name text)', nameOf(url));
+    await databases.server.query('CREATE TABLE environments (name text)', nameOf(url));
     await assert.rejects(openPostgresStore(storeOptions(url)), refuses('corrupt', 'DATABASE_URL'));
   });
 
   it('says so when nobody answers, or when it is not let in', async () => {
-    const nobody = new URL(server.urlOf('postgres'));
+    const nobody = new URL(databases.server.urlOf('postgres'));
     nobody.port = '1';
     await assert.rejects(openPostgresStore(storeOptions(nobody.href)), refuses('unavailable', 'DATABASE_URL'));
     await assert.rejects(
-      openPostgresStore(storeOptions(server.urlOf('nowhere'))),
+      openPostgresStore(storeOptions(databases.server.urlOf('nowhere'))),
       refuses('unwritable', 'DATABASE_URL'),
     );
   });
@@ -90,9 +81,9 @@ describe('opening', () => {
     const options = { databaseUrl, dataDir: '', masterKey, random: systemRandom, clock: systemClock };
     await assert.rejects(openToolStore({ ...options, mayMake: false }), refuses('missing', 'DATABASE_URL'));
     const made = `SELECT count(*)::int4 AS tables FROM pg_class WHERE relname = 'environments'`;
-    assert.deepEqual(await server.query(made, nameOf(databaseUrl)), [{ tables: 0 }]);
+    assert.deepEqual(await databases.server.query(made, nameOf(databaseUrl)), [{ tables: 0 }]);
     await (await openToolStore({ ...options, mayMake: true })).close();
-    assert.deepEqual(await server.query(made, nameOf(databaseUrl)), [{ tables: 1 }]);
+    assert.deepEqual(await databases.server.query(made, nameOf(databaseUrl)), [{ tables: 1 }]);
   });
 
   it('lets commands change keys beside a server', async (t) => {

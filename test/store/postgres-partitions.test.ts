@@ -1,30 +1,21 @@
 // Partitions: there before they are needed, gone as a whole when all in them is past, and never in anybody's way.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { atEnd } from './data-dirs.ts';
-import { Databases, storeOptions } from './postgres/databases.ts';
-import type { PostgresServer } from './postgres/server.ts';
-import { sharedPostgres } from './postgres/shared.ts';
+import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { DAY, LIVE, START, Scene, result, succeed } from './scene.ts';
 
-let server: PostgresServer;
-let databases: Databases;
-
-before(async () => {
-  server = await sharedPostgres();
-  databases = new Databases(server);
-});
-after(() => server.stop());
+const databases = sharedDatabases();
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
 /** Of a table, those that are attached. */
 async function partitionsOf(url: string, table: string): Promise<string[]> {
   const sql = `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = '${table}'::regclass`;
-  return (await server.query(sql, nameOf(url))).map((row) => String(row['name'])).sort();
+  return (await databases.server.query(sql, nameOf(url))).map((row) => String(row['name'])).sort();
 }
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10).replaceAll('-', '');
@@ -116,7 +107,7 @@ describe('partitions', () => {
     await reader.query('COMMIT');
     await reader.end();
     while ((await scene.store.eraseBodies(request)).more);
-    const left = await server.query(`SELECT to_regclass('event_bodies_20260101') AS name`, nameOf(url));
+    const left = await databases.server.query(`SELECT to_regclass('event_bodies_20260101') AS name`, nameOf(url));
     assert.equal(left[0]!['name'], null, 'what was begun is finished');
   });
 });

@@ -1,6 +1,6 @@
 // Starting on a database at the same moment as others: one lock decides who was first.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Client } from 'pg';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
@@ -12,11 +12,9 @@ import { StoreError } from '../../src/store/store.ts';
 import type { NewNode } from '../../src/store/store.ts';
 import { Service, environmentOf, runCommand, startService } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
-import { Databases, storeOptions } from './postgres/databases.ts';
+import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import { stepped } from './postgres/stepped-pipeline.ts';
-import type { PostgresServer } from './postgres/server.ts';
-import { sharedPostgres } from './postgres/shared.ts';
 import { Scene } from './scene.ts';
 
 const SOURCE = 'source-1';
@@ -24,14 +22,7 @@ const HEX_KEY = Buffer.from(MASTER_KEY).toString('hex');
 const WAIT_MS_MAX = 10_000;
 const LOOK_EVERY_MS = 10;
 
-let server: PostgresServer;
-let databases: Databases;
-
-before(async () => {
-  server = await sharedPostgres();
-  databases = new Databases(server);
-});
-after(() => server.stop());
+const databases = sharedDatabases();
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
@@ -77,7 +68,7 @@ async function whenSomebodyWaits(url: string): Promise<void> {
   const sql = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
                WHERE d.datname = '${nameOf(url)}' AND l.locktype = 'advisory' AND NOT l.granted`;
   const deadline = performance.now() + WAIT_MS_MAX;
-  while ((await server.query(sql)).length === 0) {
+  while ((await databases.server.query(sql)).length === 0) {
     assert.ok(performance.now() < deadline, 'nobody waits');
     await delay(systemClock, LOOK_EVERY_MS);
   }
@@ -159,9 +150,9 @@ describe('a copy into a database that a node serves', () => {
     const target = await openTarget(t, url);
     await target.begin(SOURCE);
     // As a version that did not look would have left it.
-    await server.query(`UPDATE meta SET name = 'hidden' WHERE name = 'copy'`, nameOf(url));
+    await databases.server.query(`UPDATE meta SET name = 'hidden' WHERE name = 'copy'`, nameOf(url));
     await cluster.addNode(node);
-    await server.query(`UPDATE meta SET name = 'copy' WHERE name = 'hidden'`, nameOf(url));
+    await databases.server.query(`UPDATE meta SET name = 'copy' WHERE name = 'hidden'`, nameOf(url));
     await assert.rejects(target.begin(SOURCE), refuses('web-1'));
   });
 
@@ -170,7 +161,7 @@ describe('a copy into a database that a node serves', () => {
     const { cluster, node } = await open(t, url);
     await cluster.addNode(node);
     await cluster.takeShards({ node: node.id, shards: [1, 2, 3] });
-    await server.query('UPDATE nodes SET heartbeat_at = heartbeat_at - 2 * lease_ms', nameOf(url));
+    await databases.server.query('UPDATE nodes SET heartbeat_at = heartbeat_at - 2 * lease_ms', nameOf(url));
     const target = await openTarget(t, url);
     await target.begin(SOURCE);
     assert.equal(await cluster.renewLease(node.id), null);

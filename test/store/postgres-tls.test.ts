@@ -55,7 +55,7 @@ describe('TLS to PostgreSQL', () => {
     good = await startPostgres([...settings('good'), `hba_file=${rules}`]);
     otherHost = await startPostgres(settings('other-host'));
     plain = await startPostgres(['fsync=off']);
-    databases = new Databases(good);
+    databases = new Databases(() => good);
     for (const name of ['asks_certificate', 'asks_tls', 'asks_password']) {
       await good.query(`CREATE ROLE ${name} SUPERUSER LOGIN PASSWORD '${PASSWORD}'`);
     }

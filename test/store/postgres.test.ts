@@ -1,20 +1,10 @@
 // The PostgreSQL store through the suite of all adapters: as a single database is laid out, and as a distributed one.
-import { after, before } from 'node:test';
 import { testStore } from './conformance/suite.ts';
 import { CITUS_URL } from './postgres/citus.ts';
-import { Databases } from './postgres/databases.ts';
-import type { PostgresServer } from './postgres/server.ts';
-import { sharedPostgres } from './postgres/shared.ts';
+import { sharedDatabases } from './postgres/databases.ts';
 
-let server: PostgresServer;
-let databases: Databases;
-
-before(async () => {
-  // What survives a crash is tested elsewhere; here a database is made for every test, which syncs hundreds of files.
-  server = await sharedPostgres();
-  databases = new Databases(server);
-});
-after(() => server.stop());
+// What survives a crash is tested elsewhere: the shared server does not sync the files of a database for each test.
+const databases = sharedDatabases();
 
 // Citus is laid out so by itself.
 if (CITUS_URL === undefined) {
