@@ -27,7 +27,6 @@ type BegunEvent = { deliveryCount: number; stored: Promise<AcceptedEvent> };
 
 export type AcceptorOptions = ReplayOptions & {
   store: Pick<Store, 'acceptEvents' | 'readKeyHolder'>;
-  onAccepted: (deliveryCount: number) => void;
   onRefused: (reason: RefusalReason) => void;
 };
 
@@ -145,10 +144,11 @@ export class Acceptor {
   }
 
   #schedule(event: NewEvent, backlogFull: readonly string[]): AcceptedEvent {
-    const isDead = new Set(backlogFull);
+    const isDead = new Set<string>(backlogFull);
     const open = event.deliveries.filter(({ id }) => !isDead.has(id));
     if (open.length > 0) this.#options.onScheduled(toOpenDeliveries(event, open), event, event.body);
-    this.#options.onAccepted(event.deliveries.length);
+    const { body, deliveries: made, dueAt } = event;
+    this.#options.observer.scheduled({ origin: 'event', event, body, deliveries: made, backlogFull: isDead, dueAt });
     const deliveries = event.deliveries.map((delivery): ScheduledDelivery => ({
       ...delivery,
       status: isDead.has(delivery.id) ? 'dead' : 'pending',

@@ -6,6 +6,7 @@ import { ApiError } from '../model/error.ts';
 import type { Event } from '../model/event.ts';
 import { idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
+import type { Observer } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, Store } from '../store/store.ts';
@@ -27,8 +28,7 @@ export type ReplayOptions = {
   maxFanout: number;
   /** Called after the commit, with what can be sent at once. */
   onScheduled: (deliveries: OpenDelivery[], event: Event, body: Uint8Array) => void;
-  /** Called after the commit, with how many deliveries there are now besides. */
-  onReplayed: (deliveryCount: number) => void;
+  observer: Pick<Required<Observer>, 'scheduled'>;
 };
 
 type StoredEvent = { event: Event; body: Uint8Array };
@@ -72,7 +72,7 @@ export function createReplays(options: ReplayOptions) {
     const isDead = new Set<string>(stored.backlogFull);
     const open = deliveries.filter(({ id }) => !isDead.has(id));
     if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), event, body);
-    options.onReplayed(deliveries.length);
+    options.observer.scheduled({ origin: 'replay', event, body, deliveries, backlogFull: isDead, dueAt: now });
     const made = { event, dueAt: now };
     return listRows(deliveries, (delivery) => toRow(delivery, made, configuration, isDead.has(delivery.id)));
   };

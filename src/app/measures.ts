@@ -1,8 +1,8 @@
 // What is counted where: the metrics that several parts have in common, or that are read only when somebody looks.
 import type { Answer } from '../api/services.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { FinishedAttempt } from '../dispatch/pipeline.ts';
 import { SHARD_COUNT, idTime } from '../model/id.ts';
+import type { Observer } from '../model/observer.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -15,11 +15,20 @@ export function labelsOf({ method, route, status }: Answer) {
   return { method, route, status: String(status) };
 }
 
-export function countAttempt(metrics: Metrics, { delivery, result, decision }: FinishedAttempt): void {
-  metrics.attempts.count({ outcome: result.outcome });
-  metrics.attemptSeconds.observe(result.durationMs / 1000);
-  if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
-  if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count({ status: decision.status });
+/** Counts what the core does. */
+export function createMeter(metrics: Metrics): Observer {
+  return {
+    scheduled({ origin, deliveries }) {
+      if (origin === 'event') metrics.eventsAccepted.inc();
+      metrics.deliveriesScheduled.inc(deliveries.length);
+    },
+    attempted({ delivery, result, decision }) {
+      metrics.attempts.count({ outcome: result.outcome });
+      metrics.attemptSeconds.observe(result.durationMs / 1000);
+      if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
+      if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count({ status: decision.status });
+    },
+  };
 }
 
 export function watchParts(parts: Base & { dispatcher: Dispatcher; ownership: Ownership }): void {

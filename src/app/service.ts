@@ -17,12 +17,14 @@ import { AttemptPipeline } from '../dispatch/pipeline.ts';
 import { createMatching } from '../match/bounded.ts';
 import type { Matching } from '../match/bounded.ts';
 import type { DestinationId } from '../model/id.ts';
+import { observeAll } from '../model/observer.ts';
+import type { Observer } from '../model/observer.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createBase } from './base.ts';
 import type { Base, ServiceOptions } from './base.ts';
 import { createLoops } from './loops.ts';
-import { countAttempt, labelsOf, sumOf, watchParts } from './measures.ts';
+import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
 import { createNode } from './node.ts';
 
@@ -36,8 +38,10 @@ export async function createService(options: ServiceOptions) {
   const base = await createBase(options);
   const { settings, store, clock, network, onError } = base;
   const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
-  const { cluster, follower, recorder, dispatcher, attemptLog } = createDelivering(base, matching);
-  const acceptor = createAccepting(base, { cluster, follower, dispatcher });
+  const attemptLog = new AttemptLog(base.log, clock);
+  const observer = observeAll([createMeter(base.metrics), { attempted: (finished) => attemptLog.note(finished) }]);
+  const { cluster, follower, recorder, dispatcher } = createDelivering(base, { matching, observer });
+  const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
   const authenticator = createAuthenticator(base);
   const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
   watchParts({ ...base, dispatcher, ownership: cluster.ownership });
@@ -87,14 +91,20 @@ export async function createService(options: ServiceOptions) {
 }
 
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
-function createDelivering(base: Base, matching: Matching) {
-  const { settings, log, clock, clockTrust, random, network, metrics, store, modes, onError } = base;
+function createDelivering(base: Base, { matching, observer }: { matching: Matching; observer: Required<Observer> }) {
+  const { settings, log, clock, clockTrust, random, network, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
     store,
     createMatcher: matching.createMatcher,
-    onDestinationChanged: (destination) => dispatcher.destinationChanged(destination),
-    onDestinationDeleted: (id) => dispatcher.destinationDeleted(id),
+    onDestinationChanged(destination) {
+      dispatcher.destinationChanged(destination);
+      observer.destinationChanged(destination);
+    },
+    onDestinationDeleted(id) {
+      dispatcher.destinationDeleted(id);
+      observer.destinationDeleted(id);
+    },
   });
   const recorder = new Recorder({
     store,
@@ -108,7 +118,6 @@ function createDelivering(base: Base, matching: Matching) {
     },
   });
   const payloads = new Payloads(store, settings.PAYLOAD_CACHE);
-  const attemptLog = new AttemptLog(log, clock);
   const cluster = createNode(base, { follower, dispatcher: () => dispatcher });
   const { ownership } = cluster;
   const pipeline = new AttemptPipeline({
@@ -121,10 +130,7 @@ function createDelivering(base: Base, matching: Matching) {
     modeOf: (environment) => modes.get(environment)!,
     bodyRetentionMs: settings.BODY_RETENTION,
     failingAfterMs: settings.FAILING_AFTER,
-    onFinished(finished) {
-      countAttempt(metrics, finished);
-      attemptLog.note(finished);
-    },
+    observer,
   });
   const dispatcher: Dispatcher = new Dispatcher({
     store,
@@ -136,12 +142,15 @@ function createDelivering(base: Base, matching: Matching) {
     slots: settings.MAX_IN_FLIGHT,
     onError,
   });
-  return { cluster, follower, recorder, dispatcher, attemptLog };
+  return { cluster, follower, recorder, dispatcher };
 }
 
 type Delivering = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher };
 
-function createAccepting(base: Base, { cluster, follower, dispatcher }: Delivering): Acceptor {
+function createAccepting(
+  base: Base,
+  { cluster, follower, dispatcher, observer }: Delivering & { observer: Required<Observer> },
+): Acceptor {
   const { settings, clock, ids, metrics, store } = base;
   return new Acceptor({
     store,
@@ -155,11 +164,7 @@ function createAccepting(base: Base, { cluster, follower, dispatcher }: Deliveri
       dispatcher.offer(deliveries, event, body);
       cluster.tellOwners(deliveries);
     },
-    onAccepted: (deliveryCount) => {
-      metrics.eventsAccepted.inc();
-      metrics.deliveriesScheduled.inc(deliveryCount);
-    },
-    onReplayed: (deliveryCount) => metrics.deliveriesScheduled.inc(deliveryCount),
+    observer,
     onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
   });
 }

@@ -3,7 +3,7 @@
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
-import type { FinishedAttempt } from './pipeline.ts';
+import type { FinishedAttempt } from '../model/observer.ts';
 
 /** Failed attempts of one destination that get a line within a second; the rest of them are counted. */
 const FAILURES_TOLD_MAX = 10;

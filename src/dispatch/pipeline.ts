@@ -4,13 +4,12 @@
 //                     └───────────────┴───────────────┴─▶ not sent: when to look for the delivery again
 import type { AttemptRequest, Perform } from '../attempt/perform.ts';
 import type { Mode } from '../model/api-key.ts';
-import type { AttemptResult, AttemptTrigger } from '../model/attempt.ts';
-import type { OpenDelivery } from '../model/delivery.ts';
+import type { AttemptResult } from '../model/attempt.ts';
 import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
 import { idTime } from '../model/id.ts';
+import type { Observer } from '../model/observer.ts';
 import { boundRetryAfter } from '../model/retry-policy.ts';
 import { isGone } from '../model/transitions.ts';
-import type { Decision } from '../model/transitions.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { ClockTrust } from '../runtime/clock-trust.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -18,14 +17,6 @@ import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Payloads } from './payloads.ts';
-
-export type FinishedAttempt = {
-  delivery: OpenDelivery;
-  trigger: AttemptTrigger;
-  result: AttemptResult;
-  /** null: another writer had finished the delivery. */
-  decision: Decision | null;
-};
 
 type PipelineOptions = {
   perform: Perform;
@@ -39,7 +30,7 @@ type PipelineOptions = {
   bodyRetentionMs: number;
   /** 0: destinations are never paused for failing. */
   failingAfterMs: number;
-  onFinished: (finished: FinishedAttempt) => void;
+  observer: Pick<Required<Observer>, 'attempted'>;
 };
 
 /** `dueAt`: when the delivery is to be looked for in the store again; null: it is not ours to look for. */
@@ -80,7 +71,7 @@ export class AttemptPipeline {
 
   /** From the end of the request to its stored result. Resolves with when to look for the delivery again. */
   async record(queue: DestinationQueue, attempt: AttemptUnderWay, { result }: Sent): Promise<{ dueAt: number | null }> {
-    const { recorder, ownership, onFinished } = this.#options;
+    const { recorder, ownership, observer } = this.#options;
     const { delivery, trigger } = attempt;
     const { health, isFailing } = this.#noteHealth(queue, result);
     const isPausing = isFailing || isGone(result);
@@ -95,7 +86,7 @@ export class AttemptPipeline {
       isOurs: () => !queue.isLost && ownership.isAlive(),
     });
     if (isPausing && (decision === null || decision.pauseDestination === null)) queue.setPausing(false);
-    onFinished({ delivery, trigger, result, decision });
+    observer.attempted({ delivery, trigger, result, decision });
     return { dueAt: decision?.dueAt ?? null };
   }
 

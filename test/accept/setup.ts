@@ -53,8 +53,11 @@ export function setUp(
     bodyRetentionMs: RETENTION_MS,
     maxFanout,
     onScheduled: (deliveries) => scheduled.push(deliveries),
-    onAccepted: () => undefined,
-    onReplayed: (count) => replayed.push(count),
+    observer: {
+      scheduled({ origin, deliveries }) {
+        if (origin === 'replay') replayed.push(deliveries.length);
+      },
+    },
     onRefused: (reason) => refused.push(reason),
   });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { pino } from 'pino';
 import { AttemptLog } from '../../src/dispatch/attempt-log.ts';
-import type { FinishedAttempt } from '../../src/dispatch/pipeline.ts';
+import type { FinishedAttempt } from '../../src/model/observer.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { ManualClock } from '../support/manual-clock.ts';

@@ -9,6 +9,7 @@ import { Payloads } from '../../src/dispatch/payloads.ts';
 import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
+import { observeAll } from '../../src/model/observer.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { Recorder } from '../../src/record/recorder.ts';
@@ -97,7 +98,7 @@ export async function startDispatching(options: {
     modeOf: () => 'test',
     bodyRetentionMs: Number.MAX_SAFE_INTEGER,
     failingAfterMs: 0,
-    onFinished: () => undefined,
+    observer: observeAll([]),
   });
   const dispatcher = new Dispatcher({
     store,

@@ -1,0 +1,53 @@
+// What the core tells whoever watches: metrics, logs, statistics, streams. Told after the commit, in the turn in which
+// it is known, so an observer is quick, never throws, never waits, and keeps none of the bytes that it is shown.
+import type { AttemptResult, AttemptTrigger } from './attempt.ts';
+import type { DeliveryOrigin, OpenDelivery } from './delivery.ts';
+import type { DestinationWithKeys } from './destination.ts';
+import type { Event } from './event.ts';
+import type { DeliveryId, DestinationId, SubscriptionId } from './id.ts';
+import type { Decision } from './transitions.ts';
+
+/** An event was stored with its deliveries, or an old one got new deliveries by a replay. */
+export type Scheduled = {
+  origin: DeliveryOrigin;
+  event: Event;
+  /** UTF-8 JSON as it came in. */
+  body: Uint8Array;
+  /** All that were made, those of `backlogFull` included. */
+  deliveries: readonly { id: DeliveryId; destinationId: DestinationId; subscriptionId: SubscriptionId }[];
+  /** The ids of those that were dead from the beginning: their destination has too many unfinished ones. */
+  backlogFull: ReadonlySet<string>;
+  /** Unix ms: when the others are due first. */
+  dueAt: number;
+};
+
+/** An attempt whose result is stored. */
+export type FinishedAttempt = {
+  delivery: OpenDelivery;
+  trigger: AttemptTrigger;
+  result: AttemptResult;
+  /** null: another writer had finished the delivery. */
+  decision: Decision | null;
+};
+
+export type Observer = {
+  scheduled?: (scheduled: Scheduled) => void;
+  attempted?: (finished: FinishedAttempt) => void;
+  /** A destination was created or changed, by whichever node or command; also told for each at the start. */
+  destinationChanged?: (destination: DestinationWithKeys) => void;
+  destinationDeleted?: (id: DestinationId) => void;
+};
+
+/** One observer that tells all of them, in this order. */
+export function observeAll(observers: readonly Observer[]): Required<Observer> {
+  const scheduled = observers.flatMap((observer) => observer.scheduled ?? []);
+  const attempted = observers.flatMap((observer) => observer.attempted ?? []);
+  const changed = observers.flatMap((observer) => observer.destinationChanged ?? []);
+  const deleted = observers.flatMap((observer) => observer.destinationDeleted ?? []);
+  return {
+    scheduled: (what) => scheduled.forEach((tell) => tell(what)),
+    attempted: (what) => attempted.forEach((tell) => tell(what)),
+    destinationChanged: (what) => changed.forEach((tell) => tell(what)),
+    destinationDeleted: (what) => deleted.forEach((tell) => tell(what)),
+  };
+}
