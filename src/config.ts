@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseSubnet } from './attempt/guard.ts';
+import { parseTraceSettings } from './tracing/settings.ts';
+import type { TraceSettings } from './tracing/settings.ts';
 
 export const VERSION: string = packageJson.version;
 
@@ -123,6 +125,15 @@ export function loadSettings(flags: Partial<Record<SettingName, string>>, config
     throw new UsageError('BODY_RETENTION must not be longer than ROW_RETENTION');
   }
   return { settings, warnings };
+}
+
+/** Which traces are asked for, by the standard variables of OpenTelemetry; null: none. Throws UsageError. */
+export function loadTraceSettings(): TraceSettings | null {
+  try {
+    return parseTraceSettings(process.env);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
 }
 
 type GivenText = { text: string; origin: string };

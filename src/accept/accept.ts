@@ -209,5 +209,6 @@ function describeEvent(id: EventId, incoming: IncomingEvent): Event {
     idempotencyKey: incoming.idempotencyKey,
     occurredAt: incoming.occurredAt?.time ?? createdAt,
     createdAt,
+    traceparent: incoming.traceparent,
   };
 }

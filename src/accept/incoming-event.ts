@@ -14,4 +14,5 @@ export type IncomingEvent = {
   idempotencyKey: string | null;
   /** As sent, and what it means in Unix ms; null: the time of submission. */
   occurredAt: { text: string; time: number } | null;
+  traceparent: string | null;
 };

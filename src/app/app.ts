@@ -11,6 +11,9 @@ import type { Log } from '../runtime/log.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { systemRandom } from '../runtime/random.ts';
 import type { Store } from '../store/store.ts';
+import type { Exporting } from '../tracing/opentelemetry.ts';
+import type { TraceSettings } from '../tracing/settings.ts';
+import { NO_TRACER, createTracer } from '../tracing/tracer.ts';
 import { createOnError } from './base.ts';
 import { labelsOf } from './measures.ts';
 import { createNetwork } from './network.ts';
@@ -23,14 +26,22 @@ export type App = {
   stop(): Promise<void>;
 };
 
-type AppOptions = { settings: Settings; log: Log; store: Store; masterKey: Uint8Array };
+type AppOptions = {
+  settings: Settings;
+  /** null: nobody has asked for traces. */
+  traces: TraceSettings | null;
+  log: Log;
+  store: Store;
+  masterKey: Uint8Array;
+};
 
 /** Serves on a store that is open, until `stop`, which closes it. Rejects when the address cannot be bound. */
-export async function startApp({ settings, log, store, masterKey }: AppOptions): Promise<App> {
+export async function startApp({ settings, traces, log, store, masterKey }: AppOptions): Promise<App> {
   const metrics = createMetrics(VERSION);
   const clock = createAdjustableClock(systemClock);
   const onError = createOnError({ metrics, log });
   const network = createNetwork({ settings, clock, onFault: (error) => onError(error, 'attempt') });
+  const exporting = traces === null ? null : await loadExporting(traces);
   const service = await createService({
     settings,
     store,
@@ -40,6 +51,7 @@ export async function startApp({ settings, log, store, masterKey }: AppOptions):
     log,
     metrics,
     masterKey,
+    tracer: exporting === null ? NO_TRACER : createTracer(exporting, () => clock.now()),
     host: { name: settings.NODE_NAME || hostname(), eventLoopDelaySeconds: watchEventLoopDelay(clock) },
   });
   const server = await createServer(service.api);
@@ -52,6 +64,7 @@ export async function startApp({ settings, log, store, masterKey }: AppOptions):
   const stop = async (): Promise<void> => {
     await Promise.all([service.drain(), server.close()]);
     await service.close();
+    await exporting?.close().catch((error: unknown) => onError(error, 'stop'));
   };
   const listensAt = `${hostInUrl(settings.HOST)}:${port}`;
   try {
@@ -62,6 +75,12 @@ export async function startApp({ settings, log, store, masterKey }: AppOptions):
     throw error;
   }
   return { baseUrl: `http://${listensAt}`, stop };
+}
+
+/** The packages are loaded only where traces are asked for: that takes longer than all the rest of a start. */
+async function loadExporting(traces: TraceSettings): Promise<Exporting> {
+  const { createExporting } = await import('../tracing/opentelemetry.ts');
+  return createExporting(traces, VERSION);
 }
 
 /** IPv6 addresses go in brackets; "any address" is reached by loopback. */

@@ -12,6 +12,7 @@ import type { BackgroundStep } from '../runtime/loop.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Store } from '../store/store.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { Network } from './network.ts';
 
 export type ServiceOptions = {
@@ -25,6 +26,7 @@ export type ServiceOptions = {
   log: Log;
   metrics: Metrics;
   masterKey: Uint8Array;
+  tracer: Tracer;
   /** The machine that it runs on. */
   host: { name: string; eventLoopDelaySeconds: () => number };
 };

@@ -39,7 +39,11 @@ export async function createService(options: ServiceOptions) {
   const { settings, store, clock, network, onError } = base;
   const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
   const attemptLog = new AttemptLog(base.log, clock);
-  const observer = observeAll([createMeter(base.metrics), { attempted: (finished) => attemptLog.note(finished) }]);
+  const observer = observeAll([
+    createMeter(base.metrics),
+    { attempted: (finished) => attemptLog.note(finished) },
+    base.tracer.observer,
+  ]);
   const { cluster, follower, recorder, dispatcher } = createDelivering(base, { matching, observer });
   const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
   const authenticator = createAuthenticator(base);
@@ -131,6 +135,7 @@ function createDelivering(base: Base, { matching, observer }: { matching: Matchi
     bodyRetentionMs: settings.BODY_RETENTION,
     failingAfterMs: settings.FAILING_AFTER,
     observer,
+    traceparentOf: base.tracer.traceparentOf,
   });
   const dispatcher: Dispatcher = new Dispatcher({
     store,
@@ -197,6 +202,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       dispatcher.sendAgain(delivery);
       cluster.tellOwners([delivery]);
     },
+    keepTraceparent: base.tracer.keepTraceparent,
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),

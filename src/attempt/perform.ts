@@ -26,6 +26,8 @@ export type AttemptRequest = {
   /** Counts from 1. */
   attempt: number;
   payload: Uint8Array;
+  /** For the header of this name, if the destination has none of its own. */
+  traceparent: string | null;
   /** Covers connecting (of which ≤ 5 s), headers and body. */
   timeoutMs: number;
 };
@@ -96,7 +98,7 @@ type Hold = { abort: Abort | undefined; mayWrite: (() => boolean) | undefined };
 type AttemptEnd = Omit<AttemptResult, 'startedAt' | 'durationMs'>;
 
 function headersOf(request: AttemptRequest, own: { userAgent: string; timestampSeconds: number }): string[] {
-  const { eventId: id, payload, keys } = request;
+  const { eventId: id, payload, keys, traceparent } = request;
   const { timestampSeconds } = own;
   const headers = [
     'content-type',
@@ -114,6 +116,7 @@ function headersOf(request: AttemptRequest, own: { userAgent: string; timestampS
     'postrider-attempt',
     String(request.attempt),
   ];
+  if (traceparent !== null && !Object.hasOwn(request.headers, 'traceparent')) headers.push('traceparent', traceparent);
   for (const name in request.headers) headers.push(name, request.headers[name]!);
   return headers;
 }

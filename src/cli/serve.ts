@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { App } from '../app/app.ts';
-import { SETTINGS, UsageError, VERSION } from '../config.ts';
+import { SETTINGS, UsageError, VERSION, loadTraceSettings } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import type { Mode } from '../model/api-key.ts';
 import { DEFAULT_SCOPES } from '../model/api-key.ts';
@@ -92,6 +92,7 @@ async function findFreePort(settings: Settings): Promise<number> {
 async function serveToTheEnd(settings: Settings, { onStopOrder, tellStarted }: Surroundings): Promise<number> {
   const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: settings.PROCESSES > 1 });
   const { log } = processLog;
+  const traces = loadTraceSettings();
   endOnFault(processLog);
   const options = storeOptions(settings);
   // Told when it serves: whoever started it reads the address first.
@@ -110,6 +111,7 @@ async function serveToTheEnd(settings: Settings, { onStopOrder, tellStarted }: S
     const { startApp } = await import('../app/app.ts');
     app = await startApp({
       settings,
+      traces,
       log,
       store,
       masterKey: await readMasterKey(options),

@@ -5,6 +5,7 @@
 import type { AttemptRequest, Perform } from '../attempt/perform.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { AttemptResult } from '../model/attempt.ts';
+import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
 import { idTime } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
@@ -16,7 +17,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import type { Ownership } from '../model/ownership.ts';
-import type { Payloads } from './payloads.ts';
+import type { Payload, Payloads } from './payloads.ts';
 
 type PipelineOptions = {
   perform: Perform;
@@ -31,11 +32,13 @@ type PipelineOptions = {
   /** 0: destinations are never paused for failing. */
   failingAfterMs: number;
   observer: Pick<Required<Observer>, 'attempted'>;
+  /** What an attempt's request carries, from what its event came with; null: no traces are asked for. */
+  traceparentOf: (delivery: OpenDelivery, traceparent: string | null) => string | null;
 };
 
 /** `dueAt`: when the delivery is to be looked for in the store again; null: it is not ours to look for. */
 type NotSent = { result: null; dueAt: number | null };
-type Sent = { result: AttemptResult };
+type Sent = { result: AttemptResult; payload: Payload };
 
 const NOT_OURS: NotSent = { result: null, dueAt: null };
 const HTTP_TOO_MANY_REQUESTS = 429;
@@ -56,21 +59,25 @@ export class AttemptPipeline {
   async send(queue: DestinationQueue, attempt: AttemptUnderWay): Promise<Sent | NotSent> {
     if (!this.#isStillWanted(queue, attempt)) return NOT_OURS;
     const found = this.#options.payloads.get(attempt.delivery.eventId);
-    const payload = found instanceof Uint8Array ? found : await found;
+    const payload = found instanceof Promise ? await found : found;
     const refusal = this.#lastLook(queue, attempt);
     if (payload === null) return NOT_OURS;
     if (refusal !== null) return refusal;
     const result = await this.#request(queue, attempt, payload);
-    if (result.outcome !== 'cancelled') return { result };
+    if (result.outcome !== 'cancelled') return { result, payload };
     if (attempt.isAbandoned) return NOT_OURS;
-    if (this.#options.ownership.mayStart(queue.id)) return { result };
+    if (this.#options.ownership.mayStart(queue.id)) return { result, payload };
     // Called off when its connection was there: the lease had run out, perhaps while the process slept, or the shard
     // was given away. The attempt has not happened.
     return queue.isOver ? NOT_OURS : { result: null, dueAt: attempt.delivery.dueAt };
   }
 
   /** From the end of the request to its stored result. Resolves with when to look for the delivery again. */
-  async record(queue: DestinationQueue, attempt: AttemptUnderWay, { result }: Sent): Promise<{ dueAt: number | null }> {
+  async record(
+    queue: DestinationQueue,
+    attempt: AttemptUnderWay,
+    { result, payload }: Sent,
+  ): Promise<{ dueAt: number | null }> {
     const { recorder, ownership, observer } = this.#options;
     const { delivery, trigger } = attempt;
     const { health, isFailing } = this.#noteHealth(queue, result);
@@ -86,7 +93,7 @@ export class AttemptPipeline {
       isOurs: () => !queue.isLost && ownership.isAlive(),
     });
     if (isPausing && (decision === null || decision.pauseDestination === null)) queue.setPausing(false);
-    observer.attempted({ delivery, trigger, result, decision });
+    observer.attempted({ delivery, trigger, result, decision, traceparent: payload.traceparent });
     return { dueAt: decision?.dueAt ?? null };
   }
 
@@ -108,8 +115,8 @@ export class AttemptPipeline {
     return mayBeSent ? null : { result: null, dueAt: delivery.dueAt };
   }
 
-  #request(queue: DestinationQueue, attempt: AttemptUnderWay, payload: Uint8Array): Promise<AttemptResult> {
-    const { perform, clock, ownership, modeOf } = this.#options;
+  #request(queue: DestinationQueue, attempt: AttemptUnderWay, payload: Payload): Promise<AttemptResult> {
+    const { perform, clock, ownership, modeOf, traceparentOf } = this.#options;
     const { delivery } = attempt;
     const { destination } = queue;
     const now = clock.now();
@@ -123,7 +130,8 @@ export class AttemptPipeline {
       eventId: delivery.eventId,
       deliveryId: delivery.id,
       attempt: delivery.attemptCount + 1,
-      payload,
+      payload: payload.bytes,
+      traceparent: traceparentOf(delivery, payload.traceparent),
       timeoutMs: queue.schedule.timeoutMs,
     };
     return perform(request, attempt.aborter, () => ownership.mayStart(queue.id));

@@ -17,6 +17,8 @@ export type Event = {
   idempotencyKey: string | null;
   occurredAt: number;
   createdAt: number;
+  /** Of the request that brought it (W3C Trace Context, 3.2); null: it had none, or no traces are asked for. */
+  traceparent: string | null;
 };
 
 /** A delivery as the answer to its event's POST lists it. */

@@ -28,6 +28,8 @@ export type FinishedAttempt = {
   result: AttemptResult;
   /** null: another writer had finished the delivery. */
   decision: Decision | null;
+  /** Of the event. */
+  traceparent: string | null;
 };
 
 export type Observer = {

@@ -263,7 +263,7 @@ export type Refill = {
   nextDueAt: number | null;
 };
 
-export type EventPayload = { id: EventId; type: string; occurredAt: number; body: Uint8Array };
+export type EventPayload = Pick<Event, 'id' | 'type' | 'occurredAt' | 'traceparent'> & { body: Uint8Array };
 
 export type ResultToRecord = {
   id: DeliveryId;

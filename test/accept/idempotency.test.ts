@@ -56,6 +56,7 @@ function fingerprint(overrides: { type?: string; occurredAt?: string | null; bod
       type,
       idempotencyKey: 'k',
       occurredAt: occurredAt === null ? null : { text: occurredAt, time: 0 },
+      traceparent: null,
       body: { bytes, parse: () => null },
     }),
   ).toString('hex');

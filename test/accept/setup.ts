@@ -122,5 +122,6 @@ export function toIncoming({
     body: { bytes: Buffer.from(body), parse: () => parseBody(body) },
     idempotencyKey: key,
     occurredAt: occurredAt === undefined ? null : { text: occurredAt, time: Date.parse(occurredAt) },
+    traceparent: null,
   };
 }

@@ -3,6 +3,7 @@
 // is held against the OpenAPI document.
 import assert from 'node:assert/strict';
 import { createService } from '../../src/app/service.ts';
+import { NO_TRACER } from '../../src/tracing/tracer.ts';
 import type { Service } from '../../src/app/service.ts';
 import { mintApiKey } from '../../src/runtime/mint-api-key.ts';
 import type { ApiApp } from '../../src/api/route-config.ts';
@@ -80,6 +81,7 @@ export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Ap
     network: NO_NETWORK,
     log,
     metrics: createMetrics('0.0.0-test'),
+    tracer: NO_TRACER,
     masterKey: random.bytes(32),
     host: { name: 'first', eventLoopDelaySeconds: () => 0 },
   });

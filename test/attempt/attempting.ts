@@ -69,6 +69,7 @@ export async function startAttempting(t: TestContext, options: Options = {}): Pr
     deliveryId: 'dlv_01h455vb4pex5vsknk084sn02r',
     attempt: 1,
     payload: PAYLOAD,
+    traceparent: null,
     timeoutMs: 10_000,
   } as const satisfies AttemptRequest;
   const attempt = async (

@@ -28,6 +28,7 @@ function finished(outcome: 'succeeded' | 'reset', destinationId = first): Finish
   return {
     delivery: openDelivery({ id: ids.next('dlv'), eventId: ids.next('evt'), destinationId, dueAt: clock.now() }),
     trigger: 'schedule',
+    traceparent: null,
     result: {
       outcome,
       startedAt: clock.now(),

@@ -113,6 +113,9 @@ const PLANS: Record<string, Plan> = {
       { starts: 'bin/postrider serve --processes', after: isServingWithTheOldKey },
     ],
   },
+  'docs/guides/tracing.md': {
+    blocks: [{ starts: 'export OTEL_EXPORTER', inNewTerminal: true, expect: /Your test key/ }],
+  },
   'docs/guides/citus.md': {
     blocks: blocksOf('docs/guides/citus.md')
       .filter(isCommands)

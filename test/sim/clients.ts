@@ -150,7 +150,14 @@ export class Clients {
   async post({ environment, type, n, key = null }: Post): Promise<Answer | null> {
     const text = bodyText(n);
     const body = { bytes: Buffer.from(text), parse: () => parseBody(text) };
-    const incoming: IncomingEvent = { environment, type, body, idempotencyKey: key, occurredAt: null };
+    const incoming: IncomingEvent = {
+      environment,
+      type,
+      body,
+      idempotencyKey: key,
+      occurredAt: null,
+      traceparent: null,
+    };
     const postedAt = this.routing.moment();
     const accepted = await this.#accept(incoming, `${type} ${n}`);
     if (accepted === null) return null;

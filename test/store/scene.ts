@@ -135,6 +135,7 @@ export class Scene {
       type: 'order.paid',
       idempotencyKey: null,
       occurredAt: this.now,
+      traceparent: null,
       createdAt: this.now,
       dueAt: this.now,
       body: new TextEncoder().encode('{"amount":1.0}'),

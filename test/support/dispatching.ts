@@ -10,6 +10,7 @@ import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import { observeAll } from '../../src/model/observer.ts';
+import { NO_TRACER } from '../../src/tracing/tracer.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { Recorder } from '../../src/record/recorder.ts';
@@ -60,7 +61,7 @@ export async function startDispatching(options: {
       }),
     readHealth: async () => [],
     readPayloads: async (ids: EventPayload['id'][]): Promise<EventPayload[]> =>
-      ids.map((id) => ({ id, type: 'a.b', occurredAt: 0, body: new Uint8Array() })),
+      ids.map((id) => ({ id, type: 'a.b', occurredAt: 0, traceparent: null, body: new Uint8Array() })),
     recordResults: ({ results }: { results: ResultToRecord[] }) =>
       new Promise<{ outcomes: RecordOutcome[]; paused: DestinationId[] }>((resolve) => {
         const answer = (outcome: RecordOutcome = { result: 'recorded' }): void =>
@@ -99,6 +100,7 @@ export async function startDispatching(options: {
     bodyRetentionMs: Number.MAX_SAFE_INTEGER,
     failingAfterMs: 0,
     observer: observeAll([]),
+    traceparentOf: NO_TRACER.traceparentOf,
   });
   const dispatcher = new Dispatcher({
     store,
@@ -114,7 +116,8 @@ export async function startDispatching(options: {
   const offer = (deliveries: OpenDelivery[]): void => {
     for (const { id, destinationId } of deliveries) destinations.set(id, destinationId);
     const eventId = deliveries[0]!.eventId;
-    const event = { id: eventId, environment: 1, type: 'a.b', idempotencyKey: null, occurredAt: 0, createdAt: 0 };
+    const made = { occurredAt: 0, createdAt: 0, traceparent: null };
+    const event = { id: eventId, environment: 1, type: 'a.b', idempotencyKey: null, ...made };
     dispatcher.offer(deliveries, event, new Uint8Array());
   };
   return { clock, dispatcher, stored, onWire, sentAt, sent, storing, offer };

@@ -9,7 +9,10 @@ import type { EventInput } from '../schemas/event.ts';
 import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 
 /** Throws ApiError. */
-export function parseEvent(input: EventInput, environment: number): IncomingEvent {
+export function parseEvent(
+  input: EventInput,
+  { environment, traceparent }: Pick<IncomingEvent, 'environment' | 'traceparent'>,
+): IncomingEvent {
   if (!isEventType(input.type)) {
     throw new ApiError(
       'invalid_event_type',
@@ -24,6 +27,7 @@ export function parseEvent(input: EventInput, environment: number): IncomingEven
     body: readBody(input.body as unknown as RawObject),
     idempotencyKey: input.idempotency_key ?? null,
     occurredAt: readOccurredAt(input.occurred_at ?? null),
+    traceparent,
   };
 }
 

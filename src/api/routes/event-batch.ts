@@ -116,7 +116,9 @@ type Result = { error: null; accepted: AcceptedEvent } | { error: Refused; accep
 type Refused = ReturnType<typeof presentRefusal>;
 
 /** Never rejects: an event that is refused leaves the others alone. */
-function createBegin({ acceptor, log }: ApiServices, request: FastifyRequest) {
+function createBegin({ acceptor, log, keepTraceparent }: ApiServices, request: FastifyRequest) {
+  const { environment } = request.caller;
+  const traceparent = keepTraceparent(request.headers['traceparent']);
   const validate = createValidator(request);
   const allowance = new Allowance(BATCH_DELIVERIES_MAX);
   return async (item: JsonItem, index: number): Promise<Begun> => {
@@ -125,7 +127,7 @@ function createBegin({ acceptor, log }: ApiServices, request: FastifyRequest) {
       return { error: presentRefusal(error, request.id, index), accepted: null };
     };
     try {
-      const incoming = parseEvent(validate(item), request.caller.environment);
+      const incoming = parseEvent(validate(item), { environment, traceparent });
       const { deliveryCount, stored } = await acceptor.begin(incoming, allowance);
       return { deliveryCount, result: stored.then((accepted) => ({ error: null, accepted }), refuse) };
     } catch (fault) {

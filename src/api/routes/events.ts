@@ -31,10 +31,11 @@ import { readTimeRange } from '../input/time-range.ts';
 const tags = ['Events'];
 
 export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
-  const { store, acceptor } = services;
+  const { store, acceptor, keepTraceparent } = services;
 
-  app.post('/v1/events', acceptance, async ({ caller, body }, reply) => {
-    const accepted = await acceptor.accept(parseEvent(body, caller.environment));
+  app.post('/v1/events', acceptance, async ({ caller, body, headers }, reply) => {
+    const traceparent = keepTraceparent(headers['traceparent']);
+    const accepted = await acceptor.accept(parseEvent(body, { environment: caller.environment, traceparent }));
     if (!accepted.isRepeat && accepted.deliveries.length <= SCHEDULED_PAGE) {
       reply.code(202);
       return presentEventWithDeliveries(accepted.event, accepted.deliveries);

@@ -98,7 +98,14 @@ const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
     deleted_at: 'integer',
   },
   idempotency: { environment: 'integer', key: 'text', event_id: 'id', fingerprint: 'bytes', expires_at: 'integer' },
-  events: { id: 'id', environment: 'integer', type: 'text', idempotency_key: 'text', occurred_at: 'integer' },
+  events: {
+    id: 'id',
+    environment: 'integer',
+    type: 'text',
+    idempotency_key: 'text',
+    occurred_at: 'integer',
+    traceparent: 'text',
+  },
   event_bodies: { event_id: 'id', body: 'body' },
   open_deliveries: {
     ...DELIVERY_COLUMNS,

@@ -11,6 +11,7 @@ export type EventRow = {
   type: string;
   idempotency_key: string | null;
   occurred_at: number;
+  traceparent: string | null;
 };
 
 export type ScheduledRow = {
@@ -42,6 +43,7 @@ export function toEvent(row: EventRow): Event {
     idempotencyKey: row.idempotency_key,
     occurredAt: row.occurred_at,
     createdAt: idTime(id),
+    traceparent: row.traceparent,
   };
 }
 

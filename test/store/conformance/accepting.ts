@@ -22,11 +22,12 @@ function testAccept(makeScene: MakeScene): void {
     const [one, other] = [await scene.createDestination(), await scene.createDestination()];
     const pool = Buffer.from('…{"n":1.00,"s":"\\ud800"}…');
     const body = pool.subarray(3, pool.length - 3);
-    const event = await scene.event([one, other, one], { body, type: 'a.b', occurredAt: START - DAY });
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const event = await scene.event([one, other, one], { body, type: 'a.b', occurredAt: START - DAY, traceparent });
     assert.deepEqual(await scene.store.acceptEvents([event]), [{ result: 'accepted', backlogFull: [] }]);
     const { id, environment, type, idempotencyKey, occurredAt, createdAt } = event;
     const stored = await scene.store.readEvent({ environment: LIVE, id });
-    assert.deepEqual(stored!.event, { id, environment, type, idempotencyKey, occurredAt, createdAt });
+    assert.deepEqual(stored!.event, { id, environment, type, idempotencyKey, occurredAt, createdAt, traceparent });
     assert.equal(Buffer.from(stored!.body!).toString(), body.toString());
     const scheduled = event.deliveries.map((delivery) => ({ ...delivery, status: 'pending' }));
     assert.deepEqual(stored!.deliveries, scheduled);
@@ -35,6 +36,7 @@ function testAccept(makeScene: MakeScene): void {
     assert.deepEqual(await scene.store.readScheduledDeliveries(firstOf(TEST, id)), []);
     const [payload] = await scene.store.readPayloads([scene.ids.next('evt'), id]);
     assert.deepEqual([payload!.id, payload!.type, payload!.occurredAt], [id, 'a.b', START - DAY]);
+    assert.equal(payload!.traceparent, traceparent);
     assert.equal(Buffer.from(payload!.body).toString(), body.toString());
   });
 

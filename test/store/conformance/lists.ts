@@ -226,8 +226,8 @@ function testEventList(makeScene: MakeScene): void {
     const events = [];
     for (const [i, type] of names.entries()) {
       const event = await scene.accept([], { type, ...(i % 3 === 0 ? { idempotencyKey: `key ${i}` } : {}) });
-      const { id, environment, idempotencyKey, occurredAt, createdAt } = event;
-      events.unshift({ id, environment, type, idempotencyKey, occurredAt, createdAt });
+      const { id, environment, idempotencyKey, occurredAt, createdAt, traceparent } = event;
+      events.unshift({ id, environment, type, idempotencyKey, occurredAt, createdAt, traceparent });
       scene.pass(HOUR);
     }
     await scene.accept([], { environment: TEST, type: names[0]! });

@@ -100,6 +100,7 @@ export function describeEvent({ ids, now }: Scene, idempotencyKey: string) {
     type: 'order.paid',
     idempotencyKey,
     occurredAt: now,
+    traceparent: null,
     createdAt: now,
     dueAt: now,
     body: new TextEncoder().encode('{"amount":1.0}'),

@@ -72,8 +72,9 @@ function packEvents(events: NewEvent[]): Packed {
     }, 0),
   );
   for (const event of events) {
-    const { id, environment, type, idempotencyKey, occurredAt, createdAt, dueAt, configVersion, deliveries } = event;
-    values.push(id, environment, type, idempotencyKey, occurredAt, createdAt, dueAt, configVersion);
+    const { id, environment, type, idempotencyKey, occurredAt, createdAt, traceparent, deliveries } = event;
+    values.push(id, environment, type, idempotencyKey, occurredAt, createdAt, traceparent);
+    values.push(event.dueAt, event.configVersion);
     values.push(bytes.add(event.body), bytes.add(event.idempotency?.fingerprint ?? null));
     values.push(event.idempotency?.expiresAt ?? null, deliveries.length);
     for (const { id: deliveryId, destinationId, subscriptionId } of deliveries) {
@@ -94,6 +95,7 @@ function unpackEvents(values: Plain[], buffer: ArrayBuffer): NewEvent[] {
       idempotencyKey: reader.next() as string | null,
       occurredAt: reader.next() as number,
       createdAt: reader.next() as number,
+      traceparent: reader.next() as string | null,
       dueAt: reader.next() as number,
       configVersion: reader.next() as number,
       body: reader.nextBytes()!,

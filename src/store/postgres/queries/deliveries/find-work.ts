@@ -92,8 +92,8 @@ export const readPayloads: Read<'readPayloads'> = ({ look, horizons }, eventIds)
   const ids = eventIds.filter((id) => !horizons.hides('bodies', id));
   return look(async (tx) => {
     const found = await tx.batch(SELECT_PAYLOADS, [...new Set(ids)].map(keyOf));
-    return found.map(({ id, type, occurred_at: occurredAt, body }) => {
-      return { id: formatId('evt', id), type, occurredAt, body };
+    return found.map(({ id, type, occurred_at: occurredAt, traceparent, body }) => {
+      return { id: formatId('evt', id), type, occurredAt, traceparent, body };
     });
   });
 };

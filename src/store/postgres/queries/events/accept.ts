@@ -18,10 +18,10 @@ import { insertDeliveries } from './insert-deliveries.ts';
 
 const INSERT_EVENTS = insertStatement(
   'events_insert',
-  { id: 'uuid', environment: 'int4', type: 'text', idempotency_key: 'text', occurred_at: 'int8' },
+  { id: 'uuid', environment: 'int4', type: 'text', idempotency_key: 'text', occurred_at: 'int8', traceparent: 'text' },
   (rows) => `
-    INSERT INTO events (shard, id, environment, type, idempotency_key, occurred_at)
-    SELECT r.shard, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at FROM ${rows}`,
+    INSERT INTO events (shard, id, environment, type, idempotency_key, occurred_at, traceparent)
+    SELECT r.shard, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at, r.traceparent FROM ${rows}`,
 );
 
 const INSERT_BODIES = insertStatement(
@@ -69,6 +69,7 @@ function insertEvents(tx: Tx, events: readonly NewEvent[]): void {
       event.type,
       event.idempotencyKey,
       Math.round(event.occurredAt),
+      event.traceparent,
     ]),
   );
   void tx.batch(

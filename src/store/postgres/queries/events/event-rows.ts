@@ -6,7 +6,7 @@ import { batchStatement, statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 
-export const EVENT_COLUMNS = 'environment, id, type, idempotency_key, occurred_at';
+export const EVENT_COLUMNS = 'environment, id, type, idempotency_key, occurred_at, traceparent';
 
 export const SELECT_EVENT = statement<EventRow>(
   'events_one',
@@ -30,14 +30,14 @@ export const SELECT_TYPES = batchStatement<{ id: Uint8Array; type: string }>(
   ({ rows, inShard }) => `SELECT e.id, e.type FROM ${rows} JOIN events e ON ${inShard('e')} AND e.id = r.id`,
 );
 
-type PayloadRow = { id: Uint8Array; type: string; occurred_at: number; body: Uint8Array };
+type PayloadRow = { id: Uint8Array; type: string; occurred_at: number; traceparent: string | null; body: Uint8Array };
 
 /** What events are sent as. None for one whose body has been erased. */
 export const SELECT_PAYLOADS = batchStatement<PayloadRow>(
   'events_payloads',
   { id: 'uuid' },
   ({ rows, inShard }) => `
-    SELECT e.id, e.type, e.occurred_at, b.body FROM ${rows}
+    SELECT e.id, e.type, e.occurred_at, e.traceparent, b.body FROM ${rows}
     JOIN events e ON ${inShard('e')} AND e.id = r.id
     JOIN event_bodies b ON ${inShard('b')} AND b.event_id = r.id`,
 );

@@ -26,8 +26,10 @@ const SELECT_IN_ORDER = statement<OpenRow>(`
   WHERE d.status <= 1 AND d.destination = ?
   ORDER BY d.due_at, d.id`);
 
-const SELECT_PAYLOAD = statement<{ type: string; occurred_at: number; body: Uint8Array }>(`
-  SELECT e.type, e.occurred_at, b.body
+type PayloadRow = { type: string; occurred_at: number; traceparent: string | null; body: Uint8Array };
+
+const SELECT_PAYLOAD = statement<PayloadRow>(`
+  SELECT e.type, e.occurred_at, e.traceparent, b.body
   FROM event_bodies b JOIN events e ON e.environment = b.environment AND e.id = b.event_id
   WHERE b.event_id = ?`);
 
@@ -74,7 +76,9 @@ export const readPayloads: Read<'readPayloads'> = ({ sql, read }, eventIds) =>
     const payloads: EventPayload[] = [];
     for (const id of eventIds) {
       const row = sql(SELECT_PAYLOAD).get(idBytes(id));
-      if (row !== undefined) payloads.push({ id, type: row.type, occurredAt: row.occurred_at, body: row.body });
+      if (row === undefined) continue;
+      const { type, occurred_at: occurredAt, traceparent, body } = row;
+      payloads.push({ id, type, occurredAt, traceparent, body });
     }
     return payloads;
   });

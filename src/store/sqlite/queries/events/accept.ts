@@ -11,7 +11,7 @@ import { readCounters } from '../configuration/environments.ts';
 import { claimKey } from './idempotency.ts';
 
 const INSERT_EVENT = statement(
-  'INSERT INTO events (environment, id, type, idempotency_key, occurred_at) VALUES (?, ?, ?, ?, ?)',
+  'INSERT INTO events (environment, id, type, idempotency_key, occurred_at, traceparent) VALUES (?, ?, ?, ?, ?, ?)',
 );
 
 const INSERT_BODY = statement('INSERT INTO event_bodies (event_id, environment, body) VALUES (?, ?, ?)');
@@ -49,11 +49,11 @@ export const acceptEvents: Write<'acceptEvents'> = (context, events) => {
 
 function acceptOne(context: WriteContext, event: NewEvent): AcceptResult {
   const { sql } = context;
-  const { environment, type, idempotencyKey, occurredAt, body, dueAt, deliveries } = event;
+  const { environment, type, idempotencyKey, occurredAt, traceparent, body, dueAt, deliveries } = event;
   const id = idBytes(event.id);
   const duplicate = findHolder(context, event, id);
   if (duplicate !== null) return duplicate;
-  sql(INSERT_EVENT).run(environment, id, type, idempotencyKey, occurredAt);
+  sql(INSERT_EVENT).run(environment, id, type, idempotencyKey, occurredAt, traceparent);
   sql(INSERT_BODY).run(id, environment, body);
   const backlogFull = insertDeliveries(context, { environment, eventId: id, origin: EVENT, dueAt, deliveries });
   return { result: 'accepted', backlogFull };

@@ -18,7 +18,7 @@ type ListRequest = Parameters<Read<'listEvents'>>[1];
 type EventPage = Page<Event, EventId>;
 type IdRange = readonly [low: Uint8Array, high: Uint8Array];
 
-const COLUMNS = 'environment, id, type, idempotency_key, occurred_at';
+const COLUMNS = 'environment, id, type, idempotency_key, occurred_at, traceparent';
 
 const SELECT_ONE = statement<EventRow>(`SELECT ${COLUMNS} FROM events WHERE environment = ? AND id = ?`);
 

@@ -1,0 +1,64 @@
+// Whether traces are asked for, and which: the standard environment of OpenTelemetry
+// (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/), as far as it is read here. Where
+// they go is read by the exporter itself, from OTEL_EXPORTER_OTLP_….
+
+export type TraceSettings = {
+  /** A trace that a producer has begun is sampled if and only if the producer samples it. */
+  isParentBased: boolean;
+  /** Of the traces that begin here, or of all if not parent-based: 0 to 1. */
+  ratio: number;
+  /** Spans: what is more than the queue holds is dropped, and a batch is sent when it is full or `delayMs` old. */
+  queueMax: number;
+  batchMax: number;
+  delayMs: number;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const SAMPLERS = ['always_on', 'always_off', 'traceidratio'] as const;
+const PARENT_BASED = 'parentbased_';
+
+/** Null: nobody has asked for traces. Throws an Error that names the variable. */
+export function parseTraceSettings(environment: Environment): TraceSettings | null {
+  // An empty variable counts as unset.
+  const read = (name: string): string | null => environment[name]?.trim() || null;
+  const exporter = read('OTEL_TRACES_EXPORTER');
+  const endpoint = read('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? read('OTEL_EXPORTER_OTLP_ENDPOINT');
+  if (read('OTEL_SDK_DISABLED')?.toLowerCase() === 'true' || exporter === 'none') return null;
+  if (exporter === null && endpoint === null) return null;
+  if (exporter !== null && exporter !== 'otlp') {
+    throw new Error(`OTEL_TRACES_EXPORTER: "${exporter}" is not supported; use otlp, or none`);
+  }
+  const protocol = read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? read('OTEL_EXPORTER_OTLP_PROTOCOL');
+  if (protocol !== null && protocol !== 'http/protobuf') {
+    throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: "${protocol}" is not supported; use http/protobuf`);
+  }
+  const count = (name: string, fallback: number): number => {
+    const text = read(name);
+    if (text === null) return fallback;
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < 1) throw new Error(`${name}: "${text}" is not a positive integer`);
+    return value;
+  };
+  return {
+    ...parseSampler(read('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on', read('OTEL_TRACES_SAMPLER_ARG')),
+    queueMax: count('OTEL_BSP_MAX_QUEUE_SIZE', 2_048),
+    batchMax: count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512),
+    delayMs: count('OTEL_BSP_SCHEDULE_DELAY', 5_000),
+  };
+}
+
+function parseSampler(sampler: string, argument: string | null): Pick<TraceSettings, 'isParentBased' | 'ratio'> {
+  const isParentBased = sampler.startsWith(PARENT_BASED);
+  const root = SAMPLERS.find((name) => name === (isParentBased ? sampler.slice(PARENT_BASED.length) : sampler));
+  if (root === undefined) {
+    throw new Error(
+      `OTEL_TRACES_SAMPLER: "${sampler}" is not supported; use ${SAMPLERS.join(', ')}, or one of them after ` +
+        PARENT_BASED,
+    );
+  }
+  if (root !== 'traceidratio') return { isParentBased, ratio: root === 'always_on' ? 1 : 0 };
+  const ratio = Number(argument ?? '1');
+  if (!(ratio >= 0 && ratio <= 1)) throw new Error(`OTEL_TRACES_SAMPLER_ARG: "${argument}" is not between 0 and 1`);
+  return { isParentBased, ratio };
+}
