@@ -13,9 +13,9 @@ const FINGERPRINT = new Uint8Array(32).fill(3);
 export const TAKEN_KEY = 'order-1-paid';
 
 /** Ends at START + 41 days and some hours. */
-export async function fill(scene: Scene): Promise<void> {
+export async function fill(scene: Scene, bodyBytes = 100_000): Promise<void> {
   await configure(scene);
-  await makeHistory(scene);
+  await makeHistory(scene, bodyBytes);
 }
 
 async function configure(scene: Scene): Promise<void> {
@@ -41,7 +41,7 @@ async function configure(scene: Scene): Promise<void> {
   await store.deleteSubscription({ environment: LIVE, id: gone });
 }
 
-async function makeHistory(scene: Scene): Promise<void> {
+async function makeHistory(scene: Scene, bodyBytes: number): Promise<void> {
   const { store } = scene;
   const [usual, paused, deleted] = [
     await scene.createDestination(),
@@ -53,7 +53,7 @@ async function makeHistory(scene: Scene): Promise<void> {
   await scene.record(...old.deliveries.map(({ id }) => result(id, 0, succeed())));
   scene.pass(40 * DAY);
   while ((await store.eraseBodies({ cutoff: scene.now - DAY, now: scene.now, budgetMs: 100 })).more);
-  const body = systemRandom.bytes(100_000);
+  const body = systemRandom.bytes(bodyBytes);
   const event = await scene.accept([usual, usual, usual, usual, usual, paused, deleted, deleted], {
     body,
     idempotencyKey: TAKEN_KEY,

@@ -1,0 +1,53 @@
+// What is stored stays: a store of every layout that was ever landed opens, is migrated, and shows all that it showed.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { atEnd, makeDataDir, openServer } from './data-dirs.ts';
+import { readEverything } from './everything.ts';
+import { listLayouts, restorePostgres, restoreSqlite, toText } from './layouts/layouts.ts';
+import { CITUS_URL } from './postgres/citus.ts';
+import { sharedDatabases, storeOptions } from './postgres/databases.ts';
+
+const databases = sharedDatabases();
+
+describe('SQLite', () => {
+  for (const version of listLayouts('sqlite')) {
+    it(`opens layout ${version}, and again what became of it`, async (t) => {
+      const dataDir = makeDataDir(t);
+      const before = restoreSqlite(version, dataDir);
+      const store = await openServer(t, dataDir);
+      assertShown(await readEverything(store), before);
+      await store.close();
+      assertShown(await readEverything(await openServer(t, dataDir)), before);
+    });
+  }
+});
+
+describe('PostgreSQL', { skip: CITUS_URL === undefined ? false : 'a layout is restored without Citus' }, () => {
+  for (const version of listLayouts('postgres')) {
+    it(`opens layout ${version}`, async (t) => {
+      const url = await databases.makeEmpty(t);
+      const before = await restorePostgres(version, url);
+      const store = await openPostgresStore(storeOptions(url));
+      atEnd(t, () => store.close());
+      assertShown(await readEverything(store), before);
+    });
+  }
+});
+
+/** A later version may show more of a thing, never less or something else. */
+function assertShown(now: unknown, before: unknown): void {
+  assert.deepEqual(sharedPart(JSON.parse(toText(now)), before), before);
+}
+
+function sharedPart(now: unknown, before: unknown): unknown {
+  if (Array.isArray(now) && Array.isArray(before)) return now.map((one, i) => sharedPart(one, before[i]));
+  if (!isObject(now) || !isObject(before)) return now;
+  return Object.fromEntries(
+    Object.entries(now).flatMap(([name, one]) => (name in before ? [[name, sharedPart(one, before[name])]] : [])),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
