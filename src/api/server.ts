@@ -25,6 +25,7 @@ import { addDestinationRoutes } from './routes/destinations.ts';
 import { addDlqRoutes } from './routes/dlq.ts';
 import { addEventBatchRoutes } from './routes/event-batch.ts';
 import { addEventRoutes } from './routes/events.ts';
+import { addExplainRoute } from './routes/explain.ts';
 import { addOperationRoutes } from './routes/operations.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
@@ -195,6 +196,7 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addSubscriptionRoutes(app, services, cursors);
   addEventRoutes(app, services, cursors);
   addEventBatchRoutes(app, services);
+  addExplainRoute(app, services);
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
   addApiKeyRoutes(app, services, cursors);

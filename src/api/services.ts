@@ -41,6 +41,8 @@ export type ApiServices = {
   checkUrl: (url: URL, mode: Mode) => string | null;
   /** Connects to a URL as deliveries would, sending nothing. Null: new destinations are not probed. */
   probe: null | ((request: { environment: number; mode: Mode; url: URL }) => Promise<ProbeResult>);
+  /** The JSON of the answer to `POST /v1/explain`. Rejects with ApiError `rate_limited` or `unavailable`. */
+  explain: (request: { environment: number; type: string; bytes: Uint8Array }) => Promise<Uint8Array>;
   /** Who takes part, and what is still to be sent. */
   readCluster: () => Promise<ClusterReport>;
   readiness: () => { ready: boolean; reasons: string[] };

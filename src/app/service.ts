@@ -197,6 +197,10 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       dispatcher.sendAgain(delivery);
       cluster.tellOwners([delivery]);
     },
+    async explain({ environment, type, bytes }) {
+      await follower.catchUp(environment);
+      return follower.configurationOf(environment).matcher.explain(type, bytes);
+    },
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),
