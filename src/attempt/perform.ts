@@ -28,6 +28,8 @@ export type AttemptRequest = {
   payload: Uint8Array;
   /** Covers connecting (of which ≤ 5 s), headers and body. */
   timeoutMs: number;
+  /** It is a test, and says so to its receiver: called with all headers that are about to be sent, names and values. */
+  onTestHeaders?: (headers: readonly string[]) => void;
 };
 
 /**
@@ -115,6 +117,10 @@ function headersOf(request: AttemptRequest, own: { userAgent: string; timestampS
     String(request.attempt),
   ];
   for (const name in request.headers) headers.push(name, request.headers[name]!);
+  if (request.onTestHeaders !== undefined) {
+    headers.push('postrider-test', 'true');
+    request.onTestHeaders(headers);
+  }
   return headers;
 }
 
