@@ -25,9 +25,11 @@ import { addDestinationRoutes } from './routes/destinations.ts';
 import { addDlqRoutes } from './routes/dlq.ts';
 import { addEventBatchRoutes } from './routes/event-batch.ts';
 import { addEventRoutes } from './routes/events.ts';
+import { addExplainRoute } from './routes/explain.ts';
 import { addOperationRoutes } from './routes/operations.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
+import { addTestRoute } from './routes/test-requests.ts';
 import { SHOWN_AS } from './schemas/fields.ts';
 import type { Answer, ApiServices } from './services.ts';
 import { explainFaults, readQueryNumbers } from './input/validation.ts';
@@ -191,10 +193,12 @@ function describeExchange(request: FastifyRequest, reply: FastifyReply): object 
 function addRoutes(app: ApiApp, services: ApiServices): void {
   const cursors = createCursors(services.cursorKey);
   addDestinationRoutes(app, services, cursors);
+  addTestRoute(app, services);
   addSigningKeyRoutes(app, services, cursors);
   addSubscriptionRoutes(app, services, cursors);
   addEventRoutes(app, services, cursors);
   addEventBatchRoutes(app, services);
+  addExplainRoute(app, services);
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
   addApiKeyRoutes(app, services, cursors);

@@ -1,9 +1,10 @@
 // What the HTTP layer is given by the composition root: everything that is not HTTP.
 import type { Acceptor } from '../accept/accept.ts';
 import type { Mode } from '../model/api-key.ts';
+import type { TestAttempt } from '../model/attempt.ts';
 import type { ClusterState } from '../model/cluster-state.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import type { ConfigurationChange } from '../model/destination.ts';
+import type { ConfigurationChange, DestinationWithKeys } from '../model/destination.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
@@ -43,6 +44,13 @@ export type ApiServices = {
   checkUrl: (url: URL, mode: Mode) => string | null;
   /** Connects to a URL as deliveries would, sending nothing. Null: new destinations are not probed. */
   probe: null | ((request: { environment: number; mode: Mode; url: URL }) => Promise<ProbeResult>);
+  /** The JSON of the answer to `POST /v1/explain`. Rejects with ApiError `rate_limited` or `unavailable`. */
+  explain: (request: { environment: number; type: string; bytes: Uint8Array }) => Promise<Uint8Array>;
+  /** Makes one request that counts nowhere. Rejects with ApiError `rate_limited` or `unavailable`. */
+  testDestination: (
+    destination: DestinationWithKeys,
+    event: { type: string; body: Uint8Array },
+  ) => Promise<TestAttempt>;
   /** Who takes part, and what is still to be sent. */
   readCluster: () => Promise<ClusterReport>;
   readiness: () => { ready: boolean; reasons: string[] };

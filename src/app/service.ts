@@ -14,6 +14,7 @@ import { AttemptLog } from '../dispatch/attempt-log.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Payloads } from '../dispatch/payloads.ts';
 import { AttemptPipeline } from '../dispatch/pipeline.ts';
+import { TestRequests } from '../dispatch/test-requests.ts';
 import { createMatching } from '../match/bounded.ts';
 import type { Matching } from '../match/bounded.ts';
 import type { DestinationId } from '../model/id.ts';
@@ -49,6 +50,7 @@ export async function createService(options: ServiceOptions) {
   const authenticator = createAuthenticator(base);
   const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
   watchParts({ ...base, dispatcher, ownership: cluster.ownership });
+  const tests = createTests(base);
   let isReady = false;
   const readiness = () => {
     const reasons = cluster.troubles();
@@ -56,7 +58,16 @@ export async function createService(options: ServiceOptions) {
     if (!recorder.isWriting()) reasons.push('results cannot be stored');
     return { ready: reasons.length === 0, reasons };
   };
-  const api = createApi(base, { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness });
+  const api = createApi(base, {
+    cluster,
+    follower,
+    dispatcher,
+    acceptor,
+    authenticator,
+    tests,
+    wakeEndDeleted,
+    readiness,
+  });
 
   await follower.catchUpAll();
   await authenticator.refresh();
@@ -75,6 +86,7 @@ export async function createService(options: ServiceOptions) {
     /** Is not ready from now on, hands over its shards, and waits DRAIN_TIMEOUT at most for what is on the wire. */
     async drain(): Promise<void> {
       isReady = false;
+      tests.stop();
       // What others can send goes to them first; then nothing is left here, or only where there are no others.
       await cluster.leave(settings.DRAIN_TIMEOUT);
       await dispatcher.stop(settings.DRAIN_TIMEOUT);
@@ -177,13 +189,14 @@ function createAccepting(
 type ApiParts = Delivering & {
   acceptor: Acceptor;
   authenticator: Authenticator;
+  tests: TestRequests;
   wakeEndDeleted: () => void;
   readiness: ApiServices['readiness'];
 };
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
-  const { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness } = parts;
+  const { cluster, follower, dispatcher, acceptor, authenticator, tests, wakeEndDeleted, readiness } = parts;
   return {
     store,
     acceptor,
@@ -203,6 +216,11 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       cluster.tellOwners([delivery]);
     },
     keepTraceparent: base.tracer.keepTraceparent,
+    async explain({ environment, type, bytes }) {
+      await follower.catchUp(environment);
+      return follower.configurationOf(environment).matcher.explain(type, bytes);
+    },
+    testDestination: (destination, event) => tests.send(destination, event),
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),
@@ -219,6 +237,11 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     cursorKey: new Uint8Array(hkdfSync('sha256', base.masterKey, '', 'postrider cursors', 32)),
     version: VERSION,
   };
+}
+
+function createTests({ network, clock, ids, modes }: Base): TestRequests {
+  const modeOf = (environment: number) => modes.get(environment)!;
+  return new TestRequests({ perform: network.perform, clock, ids, modeOf });
 }
 
 function createProbe({ allowProbe, probe }: Network): NonNullable<ApiServices['probe']> {

@@ -30,6 +30,8 @@ export type AttemptRequest = {
   traceparent: string | null;
   /** Covers connecting (of which ≤ 5 s), headers and body. */
   timeoutMs: number;
+  /** It is a test, and says so to its receiver: called with all headers that are about to be sent, names and values. */
+  onTestHeaders?: (headers: readonly string[]) => void;
 };
 
 /**
@@ -118,6 +120,10 @@ function headersOf(request: AttemptRequest, own: { userAgent: string; timestampS
   ];
   if (traceparent !== null && !Object.hasOwn(request.headers, 'traceparent')) headers.push('traceparent', traceparent);
   for (const name in request.headers) headers.push(name, request.headers[name]!);
+  if (request.onTestHeaders !== undefined) {
+    headers.push('postrider-test', 'true');
+    request.onTestHeaders(headers);
+  }
   return headers;
 }
 

@@ -6,7 +6,8 @@ import type { AttemptRequest, Perform } from '../attempt/perform.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { AttemptResult } from '../model/attempt.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
+import { keysInForce } from '../model/destination.ts';
+import type { DestinationHealth } from '../model/destination.ts';
 import { idTime } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
 import { boundRetryAfter } from '../model/retry-policy.ts';
@@ -148,8 +149,4 @@ export class AttemptPipeline {
     const { clockTrust, failingAfterMs } = this.#options;
     return { health, isFailing: queue.health.isFailingFor(failingAfterMs, endedAt) && clockTrust.isSettled() };
   }
-}
-
-function keysInForce({ signingKeys }: DestinationWithKeys, now: number): Uint8Array[] {
-  return signingKeys.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ secret }) => secret);
 }

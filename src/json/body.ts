@@ -23,6 +23,6 @@ const SURELY_HELD = /^[-\d.]{1,15}$/;
 
 class BodyReader extends JsonReader {
   protected override readNumber(text: string): number | WideNumber {
-    return SURELY_HELD.test(text) || isHeldByDouble(text) ? Number(text) : new WideNumber(Number(text));
+    return SURELY_HELD.test(text) || isHeldByDouble(text) ? Number(text) : new WideNumber(text);
   }
 }

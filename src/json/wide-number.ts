@@ -7,9 +7,12 @@
  */
 export class WideNumber {
   readonly value: number;
+  /** As it was written. */
+  readonly text: string;
 
-  constructor(value: number) {
-    this.value = value;
+  constructor(text: string) {
+    this.value = Number(text);
+    this.text = text;
   }
 }
 

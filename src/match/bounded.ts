@@ -4,7 +4,7 @@ import type { SubscriptionId } from '../model/id.ts';
 import { IndexedMatcher } from './indexed.ts';
 import { LargeEvents } from './apart/large-events.ts';
 import type { LargeEventsOptions } from './apart/large-events.ts';
-import type { Matcher, MatchBody, MatchEntry, MatchScope } from './matcher.ts';
+import type { ExplainingMatcher, MatchBody, MatchEntry, MatchScope } from './matcher.ts';
 import { EVERYTHING } from './matcher.ts';
 import { TooMuchWork, Work } from './work.ts';
 
@@ -24,7 +24,7 @@ export function createMatching(options: LargeEventsOptions) {
   const matchers: BoundedMatcher[] = [];
   return {
     /** For one environment; it lives until `close`. */
-    createMatcher: (): Matcher => {
+    createMatcher: (): ExplainingMatcher => {
       const matcher = new BoundedMatcher(options);
       matchers.push(matcher);
       return matcher;
@@ -35,7 +35,7 @@ export function createMatching(options: LargeEventsOptions) {
   };
 }
 
-export class BoundedMatcher implements Matcher {
+export class BoundedMatcher implements ExplainingMatcher {
   readonly #options: LargeEventsOptions;
   readonly #indexed = new IndexedMatcher();
   readonly #largeEvents: LargeEvents;
@@ -75,6 +75,10 @@ export class BoundedMatcher implements Matcher {
       return found;
     };
     return new Promise((resolve) => this.#waiting.push(() => resolve(matchLater())));
+  }
+
+  explain(type: string, bytes: Uint8Array): Promise<Uint8Array> {
+    return this.#largeEvents.explain({ type, bytes });
   }
 
   close(): Promise<void> {

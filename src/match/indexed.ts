@@ -5,7 +5,12 @@ import type { SubscriptionId } from '../model/id.ts';
 import { Inspection } from './inspection.ts';
 import type { Matcher, MatchBody, MatchEntry, MatchScope } from './matcher.ts';
 import { EVERYTHING, once, sortById } from './matcher.ts';
-import { PatternIndex, listPatternsFor } from './pattern-index.ts';
+import { addToBucket, itemsOf, removeFromBucket } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
+import { EXPLAINED_MAX, writeExplanation } from './explanation.ts';
+import type { Candidate } from './explanation.ts';
+import { listPatternsFor, listPatternsNear, parentOf, PatternIndex } from './pattern-index.ts';
+import { findSubject } from './subject.ts';
 import { unlimitedWork } from './work.ts';
 import type { Work } from './work.ts';
 
@@ -14,6 +19,8 @@ type ParsedOnDemand = Pick<MatchBody, 'parse'>;
 export class IndexedMatcher implements Matcher {
   readonly #entries = new Map<SubscriptionId, MatchEntry>();
   readonly #patterns = new Map<string, PatternIndex>();
+  /** The patterns that are event types with one segment more than another, by that other. */
+  readonly #longer = new Map<string, Bucket<string>>();
 
   get size(): number {
     return this.#entries.size;
@@ -30,10 +37,9 @@ export class IndexedMatcher implements Matcher {
 
   add(entry: MatchEntry): void {
     this.remove(entry.id);
-    const index = this.#patterns.get(entry.pattern) ?? new PatternIndex(entry.pattern);
+    const index = this.#patterns.get(entry.pattern) ?? this.#openPattern(entry.pattern);
     // Entries share one string: each row of the store brings its own copy of the pattern.
     const kept = { ...entry, pattern: index.pattern };
-    this.#patterns.set(index.pattern, index);
     this.#entries.set(kept.id, kept);
     index.add(kept);
   }
@@ -44,7 +50,7 @@ export class IndexedMatcher implements Matcher {
     this.#entries.delete(id);
     const index = this.#patterns.get(entry.pattern)!;
     index.remove(entry);
-    if (index.isEmpty) this.#patterns.delete(entry.pattern);
+    if (index.isEmpty) this.#closePattern(index.pattern);
     return entry;
   }
 
@@ -56,12 +62,80 @@ export class IndexedMatcher implements Matcher {
   matchWithin(work: Work, type: string, body: ParsedOnDemand, { max, destinationIds }: MatchScope): MatchEntry[] {
     const inspect = once(() => new Inspection(body.parse(), work));
     const wanted: MatchEntry[] = [];
+    const subject = findSubject(type, body.parse);
     const tryEntry = (entry: MatchEntry): void => {
       work.spend(1);
       if (wanted.length > max || destinationIds?.has(entry.destinationId) === false) return;
+      if (entry.destinationId === subject) return;
       if (entry.filter === null || inspect().accepts(entry.filter)) wanted.push(entry);
     };
     for (const pattern of listPatternsFor(type)) this.#patterns.get(pattern)?.forEachCandidate(inspect, tryEntry);
     return sortById(wanted);
+  }
+
+  /**
+   * Of the subscriptions that may want an event, why they do or do not, as JSON: first those that do, then those whose
+   * pattern matches, then those whose pattern would with one segment more or less. Throws TooMuchWork.
+   */
+  explain(work: Work, type: string, body: ParsedOnDemand): string {
+    const parsed = once(() => body.parse());
+    const subject = findSubject(type, parsed);
+    const candidates: Candidate[] = [];
+    const listed = new Set<MatchEntry>();
+    const list = (entries: Iterable<MatchEntry>, patternMatches: boolean): void => {
+      const before = candidates.length;
+      for (const entry of entries) {
+        work.spend(1);
+        if (listed.size >= EXPLAINED_MAX) break;
+        if (listed.has(entry)) continue;
+        listed.add(entry);
+        candidates.push({ entry, patternMatches, isWithheld: entry.destinationId === subject });
+      }
+      candidates.push(...candidates.splice(before).sort((a, b) => (a.entry.id < b.entry.id ? -1 : 1)));
+    };
+    list(this.matchWithin(work, type, { parse: parsed }, { max: EXPLAINED_MAX }), true);
+    list(this.#entriesOf(listPatternsFor(type)), true);
+    list(this.#entriesOf(this.listNear(type)), false);
+    return writeExplanation(candidates, new Inspection(parsed(), work), work);
+  }
+
+  /** The patterns that would match an event type with one segment more or less; some may have no subscription. */
+  listNear(type: string): string[] {
+    return [...listPatternsNear(type), ...take(itemsOf(this.#longer.get(type)), EXPLAINED_MAX)];
+  }
+
+  *#entriesOf(patterns: readonly string[]): Generator<MatchEntry> {
+    for (const pattern of patterns) yield* this.#patterns.get(pattern)?.entries() ?? [];
+  }
+
+  #openPattern(pattern: string): PatternIndex {
+    const index = new PatternIndex(pattern);
+    this.#patterns.set(pattern, index);
+    const shorter = findShorterType(pattern);
+    if (shorter !== null) this.#longer.set(shorter, addToBucket(this.#longer.get(shorter), pattern));
+    return index;
+  }
+
+  #closePattern(pattern: string): void {
+    this.#patterns.delete(pattern);
+    const shorter = findShorterType(pattern);
+    if (shorter === null) return;
+    const rest = removeFromBucket(this.#longer.get(shorter), pattern);
+    if (rest === undefined) this.#longer.delete(shorter);
+    else this.#longer.set(shorter, rest);
+  }
+}
+
+/** The event type that has one segment less than a pattern without a wildcard; null: there is none. */
+function findShorterType(pattern: string): string | null {
+  const shorter = parentOf(pattern);
+  return shorter.includes('.') && !pattern.endsWith('*') ? shorter : null;
+}
+
+function* take<T>(items: Iterable<T>, max: number): Generator<T> {
+  let count = 0;
+  for (const item of items) {
+    if (count++ >= max) return;
+    yield item;
   }
 }

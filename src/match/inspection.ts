@@ -34,7 +34,7 @@ export class Inspection {
       case '$not':
         return !this.accepts(filter.part);
       default:
-        return this.#holds(filter);
+        return this.holds(filter);
     }
   }
 
@@ -53,7 +53,8 @@ export class Inspection {
     return selection;
   }
 
-  #holds(test: FilterTest): boolean {
+  /** Whether one test of a filter holds. Throws TooMuchWork. */
+  holds(test: FilterTest): boolean {
     const { path, operand } = test;
     const { steps } = path;
     this.#work.spend(typeof operand === 'string' ? steps.length + operand.length / CHARACTERS_PER_STEP : steps.length);

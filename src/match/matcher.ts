@@ -40,6 +40,15 @@ export interface Matcher {
   ): readonly MatchEntry[] | Promise<readonly MatchEntry[]>;
 }
 
+/** One that can say why. */
+export interface ExplainingMatcher extends Matcher {
+  /**
+   * The JSON of the answer to `POST /v1/explain`. Costs the event loop nothing; rejects with ApiError `rate_limited` or
+   * `unavailable`, also where it would take too long.
+   */
+  explain(type: string, bytes: Uint8Array): Promise<Uint8Array>;
+}
+
 export type MatchScope = {
   /** Where there are more than this, one more is found: nobody wants them all, and memory must hold what is found. */
   max: number;

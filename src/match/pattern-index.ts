@@ -3,6 +3,8 @@
 // Each subscription lies in one place. A filter that demands equalities lies under one of them: where the fewest
 // others lie, an additional path counting as much as NEW_PATH_COST of them, because each path of a pattern is looked
 // up for every event. So 100,000 filters on {status, customer_id} soon lie under customer_id.
+import { addToBucket, bucketSize, forEachIn, itemsOf, removeFromBucket } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
 import type { Equality } from './filter/filter.ts';
 import { listEqualities } from './filter/filter.ts';
 import type { Scalar } from './filter/json.ts';
@@ -10,17 +12,18 @@ import { isScalar } from './filter/json.ts';
 import type { FilterPath } from './filter/path.ts';
 import type { Inspection } from './inspection.ts';
 import type { MatchEntry } from './matcher.ts';
+import { isOperational } from '../model/event-type.ts';
 
 const NEW_PATH_COST = 8;
 /** A Map holds at most 2^24 keys; filters that would bring a path near that are tried one by one. */
 const VALUES_PER_PATH_MAX = 16_000_000;
 
-type PathIndex = { path: FilterPath; byValue: Map<Scalar, Bucket> };
+type PathIndex = { path: FilterPath; byValue: Map<Scalar, Bucket<MatchEntry>> };
 
 export class PatternIndex {
   readonly pattern: string;
   /** Without a filter, or with one that demands no equality. */
-  #others: Bucket | undefined;
+  #others: Bucket<MatchEntry> | undefined;
   /** By the path's key. Null while empty: a million patterns with one subscription each have to fit. */
   #paths: Map<string, PathIndex> | null = null;
 
@@ -66,6 +69,13 @@ export class PatternIndex {
     for (const index of this.#paths.values()) forEachFound(index, inspect(), visit);
   }
 
+  /** All entries, whatever their filters; one that lies under several values comes as often. */
+  *entries(): Generator<MatchEntry> {
+    yield* itemsOf(this.#others);
+    for (const { byValue } of this.#paths?.values() ?? [])
+      for (const bucket of byValue.values()) yield* itemsOf(bucket);
+  }
+
   #chooseHome(entry: MatchEntry): Equality | null {
     let best: Equality | null = null;
     let bestCost = Infinity;
@@ -85,7 +95,7 @@ export class PatternIndex {
 
   #openPath(path: FilterPath): PathIndex {
     this.#paths ??= new Map();
-    const index = this.#paths.get(path.key) ?? { path, byValue: new Map<Scalar, Bucket>() };
+    const index = this.#paths.get(path.key) ?? { path, byValue: new Map<Scalar, Bucket<MatchEntry>>() };
     this.#paths.set(path.key, index);
     return index;
   }
@@ -107,39 +117,30 @@ function forEachFound({ path, byValue }: PathIndex, inspection: Inspection, visi
   found.forEach((entry) => visit(entry));
 }
 
-/** The entries under one key. Nearly always there is one, for which a Set would cost 200 bytes more. */
-type Bucket = MatchEntry | Set<MatchEntry>;
-
-function addToBucket(bucket: Bucket | undefined, entry: MatchEntry): Bucket {
-  if (bucket === undefined) return entry;
-  return bucket instanceof Set ? bucket.add(entry) : new Set([bucket, entry]);
-}
-
-/** What is left without the entry; undefined: nothing. */
-function removeFromBucket(bucket: Bucket | undefined, entry: MatchEntry): Bucket | undefined {
-  if (!(bucket instanceof Set)) return bucket === entry ? undefined : bucket;
-  bucket.delete(entry);
-  return bucket.size === 0 ? undefined : bucket;
-}
-
-function bucketSize(bucket: Bucket | undefined): number {
-  if (bucket === undefined) return 0;
-  return bucket instanceof Set ? bucket.size : 1;
-}
-
-function forEachIn(bucket: Bucket, visit: (entry: MatchEntry) => void): void {
-  if (bucket instanceof Set) for (const entry of bucket) visit(entry);
-  else visit(bucket);
-}
-
 // Which patterns match which event types. `P.*` is P and exactly one more segment, `P.**` P and one or more;
-// neither matches P itself; `**` matches every event type.
+// neither matches P itself; `**` matches every event type but those of the service's own.
 
 /** The patterns that match an event type, at most 12: the type, its parent's `.*`, each prefix's `.**`, and `**`. */
 export function listPatternsFor(type: string): string[] {
-  const patterns = ['**', type, `${type.slice(0, type.lastIndexOf('.'))}.*`];
+  const patterns = isOperational(type) ? [] : ['**'];
+  patterns.push(type, `${parentOf(type)}.*`);
   for (let dot = type.indexOf('.'); dot !== -1; dot = type.indexOf('.', dot + 1)) {
     patterns.push(`${type.slice(0, dot)}.**`);
   }
   return patterns;
+}
+
+/**
+ * The patterns that would match if an event type had its last segment no more, or one more, whichever; of the latter
+ * those with a wildcard: which event types there are with one segment more, only an index of them knows.
+ */
+export function listPatternsNear(type: string): string[] {
+  const parent = parentOf(type);
+  const shorter = parent.includes('.') ? [parent, `${parentOf(parent)}.*`] : [];
+  return [...shorter, `${type}.*`, `${type}.**`];
+}
+
+/** An event type or a prefix of one, less its last segment. */
+export function parentOf(type: string): string {
+  return type.slice(0, type.lastIndexOf('.'));
 }

@@ -58,6 +58,10 @@ export class Selection {
     return this.#look((value) => satisfies(value, test, this.#work)) ?? this.#tabled.holds(test);
   }
 
+  get values(): readonly unknown[] {
+    return this.#values;
+  }
+
   /** Whether one of the values equals a literal. */
   hasEqual(literal: Literal): boolean {
     return this.#look((value) => isEqual(literal, value, this.#work)) ?? this.#tabled.countEqual(literal) > 0;

@@ -44,3 +44,6 @@ export type AttemptResult = {
 
 /** An attempt as the delivery's history keeps it. `attempt` counts from 1. */
 export type Attempt = Omit<AttemptResult, 'retryAfterAt'> & { attempt: number; trigger: AttemptTrigger };
+
+/** Of a request to try out a destination. `sentHeaders`: names and values in turn; none: it was never written. */
+export type TestAttempt = Attempt & { sentHeaders: readonly string[]; sentBody: Uint8Array };

@@ -43,6 +43,11 @@ export type Destination = {
 /** With its signing keys, newest first: what delivering needs and reading must not show. */
 export type DestinationWithKeys = Destination & { signingKeys: SigningKey[] };
 
+/** The secrets that sign at a moment, the newest first. */
+export function keysInForce({ signingKeys }: DestinationWithKeys, now: number): Uint8Array[] {
+  return signingKeys.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ secret }) => secret);
+}
+
 /** What a PATCH may change; absent members stay. */
 export type DestinationChange = Partial<
   Pick<

@@ -17,6 +17,14 @@ export function isEventType(text: string): boolean {
   return text.length <= EVENT_TYPE_LENGTH_MAX && EVENT_TYPE.test(text);
 }
 
+/** Of the service's own events, by which it tells what becomes of destinations and deliveries. */
+const OPERATIONAL_PREFIX = 'postrider.';
+
+/** Whether an event of this type is the service's own. No producer may post one, and `**` does not match it. */
+export function isOperational(type: string): boolean {
+  return type.startsWith(OPERATIONAL_PREFIX);
+}
+
 /**
  * What keeps a text from being a pattern, as a sentence that says what would be right; null: it is one.
  * A pattern is an event type, `P.*`, `P.**` (P being 1-9 segments) or `**` alone.

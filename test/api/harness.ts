@@ -67,7 +67,7 @@ export type Api = {
 const ALL_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'admin'];
 
 /** On the embedded store in memory, or on the one that is given, which ends with the Api. */
-export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Api> {
+export async function startApi(overrides: Partial<ApiServices> = {}, network = NO_NETWORK): Promise<Api> {
   const clock = new ManualClock();
   // Requests come from outside: what one of them sets going in a turn goes on together, as in the service.
   clock.afterTurn = (callback) => void setImmediate(callback);
@@ -78,7 +78,7 @@ export async function startApi(overrides: Partial<ApiServices> = {}): Promise<Ap
     store,
     clock: createAdjustableClock(clock),
     random,
-    network: NO_NETWORK,
+    network,
     log,
     metrics: createMetrics('0.0.0-test'),
     tracer: NO_TRACER,
@@ -141,7 +141,7 @@ function openInMemory(clock: ManualClock): Store {
 
 const guard = createGuard({ testSubnets: [], allowSubnets: [] });
 
-const NO_NETWORK: Network = {
+export const NO_NETWORK: Network = {
   checkUrl: (url, mode) => guard.checkUrl(url, mode),
   perform: () => assert.fail('an attempt'),
   allowProbe: () => true,

@@ -111,10 +111,10 @@ describe('deep equality', () => {
     ['{"toString":1}', {}, false],
     ['{"__proto__":1}', JSON.parse('{"__proto__":1}'), true],
     ['{"__proto__":1}', { a: 1 }, false],
-    ['{}', new WideNumber(1), false],
-    ['{"value":1}', new WideNumber(1), false],
-    ['1', new WideNumber(1), false],
-    ['[1]', [new WideNumber(1)], false],
+    ['{}', new WideNumber('1'), false],
+    ['{"value":1}', new WideNumber('1'), false],
+    ['1', new WideNumber('1'), false],
+    ['[1]', [new WideNumber('1')], false],
   ];
   for (const [literal, value, equal] of cases) {
     test(`${literal} ${equal ? 'equals' : 'does not equal'} ${JSON.stringify(value)}`, () => {

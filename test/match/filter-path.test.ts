@@ -153,7 +153,7 @@ describe('a path selects', () => {
   }
 
   test('nothing inside a number that a double cannot hold', () => {
-    const wide = { a: new WideNumber(2 ** 53) };
+    const wide = { a: new WideNumber('9007199254740992') };
     assert.deepEqual(select('$.a', wide), [wide.a]);
     assert.deepEqual(select('$.a.value', wide), []);
     assert.deepEqual(select('$.a[*]', wide), []);

@@ -9,7 +9,7 @@ import { unlimitedWork } from '../../src/match/work.ts';
 
 /** Whether one pattern matches one event type; both well-formed. */
 export function patternMatches(pattern: string, type: string): boolean {
-  if (pattern === '**') return true;
+  if (pattern === '**') return !type.startsWith('postrider.');
   if (pattern.endsWith('.**')) return type.startsWith(pattern.slice(0, -2));
   if (!pattern.endsWith('.*')) return type === pattern;
   const prefix = pattern.slice(0, -1);

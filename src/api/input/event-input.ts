@@ -3,7 +3,7 @@ import type { EventBody, IncomingEvent } from '../../accept/incoming-event.ts';
 import { parseBody } from '../../json/body.ts';
 import { ApiError } from '../../model/error.ts';
 import { BODY_BYTES_MAX } from '../../model/event.ts';
-import { isEventType } from '../../model/event-type.ts';
+import { isEventType, isOperational } from '../../model/event-type.ts';
 import type { RawObject } from './request-json.ts';
 import type { EventInput } from '../schemas/event.ts';
 import { parseTime, TIME_RULE } from '../../model/time-input.ts';
@@ -13,25 +13,35 @@ export function parseEvent(
   input: EventInput,
   { environment, traceparent }: Pick<IncomingEvent, 'environment' | 'traceparent'>,
 ): IncomingEvent {
-  if (!isEventType(input.type)) {
-    throw new ApiError(
-      'invalid_event_type',
-      'an event type is 2-10 segments of A-Z a-z 0-9 _ - (1-64 each), joined by dots, such as order.paid',
-      { param: '/type' },
-    );
+  const type = readEventType(input.type);
+  if (isOperational(type)) {
+    const message = 'types that begin with "postrider." are those of the service’s own events; use another';
+    throw new ApiError('invalid_request', message, { param: '/type' });
   }
   return {
     environment,
-    type: input.type,
-    // Validation has seen an object, and the reader keeps objects of this name as they were sent.
-    body: readBody(input.body as unknown as RawObject),
+    type,
+    body: readEventBody(input.body),
     idempotencyKey: input.idempotency_key ?? null,
     occurredAt: readOccurredAt(input.occurred_at ?? null),
     traceparent,
   };
 }
 
-function readBody(raw: RawObject): EventBody {
+/** Throws ApiError `invalid_event_type`. */
+export function readEventType(type: string): string {
+  if (isEventType(type)) return type;
+  throw new ApiError(
+    'invalid_event_type',
+    'an event type is 2-10 segments of A-Z a-z 0-9 _ - (1-64 each), joined by dots, such as order.paid',
+    { param: '/type' },
+  );
+}
+
+/** The member `body` of a request that is read with `raw: 'body'`. Throws ApiError `body_too_large`. */
+export function readEventBody(body: Record<string, unknown>): EventBody {
+  // Validation has seen an object, and the reader keeps objects of this name as they were sent.
+  const raw = body as unknown as RawObject;
   if (raw.bytes.length > BODY_BYTES_MAX) throw bodyTooLarge(raw.bytes.length);
   const bytes = raw.copyBytes();
   let parsed: { value: unknown } | null = null;

@@ -2,7 +2,7 @@
 // the response schemas alone; what they leave out (environment, hash) the serialiser leaves out.
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from '../../json/reader.ts';
-import type { Attempt } from '../../model/attempt.ts';
+import type { Attempt, TestAttempt } from '../../model/attempt.ts';
 import type { DeliveryWithAttempts } from '../../model/delivery.ts';
 import type { Destination } from '../../model/destination.ts';
 import type { Event, ScheduledDelivery } from '../../model/event.ts';
@@ -68,6 +68,18 @@ export function presentEventWithDeliveries(event: Event, deliveries: readonly Sc
 
 export function presentDeliveryWithAttempts({ attempts, ...delivery }: DeliveryWithAttempts) {
   return { ...present(delivery), retries: attempts.map(presentAttempt) };
+}
+
+export function presentTestAttempt({ sentHeaders, sentBody, ...attempt }: TestAttempt, { headers }: Destination) {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i < sentHeaders.length; i += 2) {
+    const name = sentHeaders[i]!;
+    pairs.push([name.toLowerCase(), Object.hasOwn(headers, name) ? HIDDEN : sentHeaders[i + 1]!]);
+  }
+  return {
+    ...presentAttempt(attempt),
+    request: { headers: groupHeaders(pairs), body: Buffer.from(sentBody).toString() },
+  };
 }
 
 function presentAttempt({ responseHeaders, responseBody, ...attempt }: Attempt) {

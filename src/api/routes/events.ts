@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Delivery } from '../../model/delivery.ts';
 import { BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
+import type { Event } from '../../model/event.ts';
 import { ApiError } from '../../model/error.ts';
 import { findPatternFault } from '../../model/event-type.ts';
 import type { EventId } from '../../model/id.ts';
@@ -57,8 +58,7 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
   app.get('/v1/events/:id', reading, async ({ caller, params }, reply) => {
     const found = await store.readEvent({ environment: caller.environment, id: readId(params) });
     if (found === null) throw notFound('event_not_found');
-    const isErased = found.event.createdAt < services.clock.now() - services.limits.bodyRetentionMs;
-    const shown = isErased ? { ...found, body: null } : found;
+    const shown = isErased(services, found.event) ? { ...found, body: null } : found;
     return sendPieces(reply, pieceStored(services, reply, shown), { status: 200, inMemory: shown.body?.length ?? 0 });
   });
 
@@ -67,6 +67,11 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
     const replay = { environment: caller.environment, eventId: readId(params), destinationIds };
     return sendPieces(reply, pieceRows(reply, await acceptor.replay(replay)), { status: 202 });
   });
+}
+
+/** Whether the body of an event is past its retention; its bytes may still be there for a while. */
+export function isErased({ clock, limits }: ApiServices, { createdAt }: Event): boolean {
+  return createdAt < clock.now() - limits.bodyRetentionMs;
 }
 
 const IDEMPOTENT_REPLAYED = {

@@ -29,25 +29,23 @@ const deliveryMembers = {
   completed_at: nullable(time('When it ended; null: it has not.')),
 };
 
-export const attempt = named(
-  'Attempt',
-  closed({
-    attempt: Type.Integer({ description: 'Counts from 1.' }),
-    trigger: named('AttemptTrigger', oneOf(['schedule', 'manual'])),
-    started_at: time('When the request began.'),
-    duration_ms: Type.Integer(),
-    outcome: named('Outcome', oneOf(OUTCOMES)),
-    response_code: nullable(Type.Integer()),
-    response_headers: Type.Unsafe<Record<string, string[]> | null>({
-      type: ['object', 'null'],
-      additionalProperties: { type: 'array', items: { type: 'string' } },
-    }),
-    response_body: nullable(Type.String({ description: 'What was kept of it; null: no response, or no longer kept.' })),
-    response_body_encoding: nullable(named('BodyEncoding', oneOf(['utf8', 'base64']))),
-    response_body_truncated: Type.Boolean(),
-    error: nullable(Type.String({ maxLength: ATTEMPT_ERROR_LENGTH_MAX })),
+export const attemptMembers = {
+  attempt: Type.Integer({ description: 'Counts from 1.' }),
+  trigger: named('AttemptTrigger', oneOf(['schedule', 'manual'])),
+  started_at: time('When the request began.'),
+  duration_ms: Type.Integer(),
+  outcome: named('Outcome', oneOf(OUTCOMES)),
+  response_code: nullable(Type.Integer()),
+  response_headers: Type.Unsafe<Record<string, string[]> | null>({
+    type: ['object', 'null'],
+    additionalProperties: { type: 'array', items: { type: 'string' } },
   }),
-);
+  response_body: nullable(Type.String({ description: 'What was kept of it; null: no response, or no longer kept.' })),
+  response_body_encoding: nullable(named('BodyEncoding', oneOf(['utf8', 'base64']))),
+  response_body_truncated: Type.Boolean(),
+  error: nullable(Type.String({ maxLength: ATTEMPT_ERROR_LENGTH_MAX })),
+};
+export const attempt = named('Attempt', closed(attemptMembers));
 
 export const delivery = named('Delivery', closed(deliveryMembers));
 export const deliveryWithRetries = named(

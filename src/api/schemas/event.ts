@@ -18,7 +18,7 @@ import {
   timeInput,
 } from './fields.ts';
 
-const body = anyObject({
+export const eventBody = anyObject({
   description: 'What the destinations get: kept and delivered byte for byte, at most 262,144 bytes.',
   examples: [{ order_id: 'A-1001', total: 129.9, currency: 'EUR' }],
 });
@@ -27,7 +27,7 @@ export const eventInput = named(
   'EventInput',
   closed({
     type: eventType,
-    body,
+    body: eventBody,
     idempotency_key: omissible(
       Type.String({
         minLength: 1,
@@ -57,7 +57,7 @@ const deliveries = Type.Array(scheduledDelivery);
 
 export const event = named('Event', closed(eventMembers));
 export const acceptedEvent = named('AcceptedEvent', closed({ ...eventMembers, deliveries }));
-export const eventWithBody = named('EventWithBody', closed({ ...eventMembers, deliveries, body: nullable(body) }));
+export const eventWithBody = named('EventWithBody', closed({ ...eventMembers, deliveries, body: nullable(eventBody) }));
 export const eventPage = pageOf(event);
 
 export const eventQuery = closed({

@@ -1,5 +1,6 @@
 // The events of one environment that take too long to match on the event loop: matched on the environment's own
-// thread, one after the other as they came, so that they keep nobody waiting but each other.
+// thread, one after the other as they came, so that they keep nobody waiting but each other. Whoever asks why an event
+// goes where it goes is answered on the same thread, after the events that wait.
 import { ApiError } from '../../model/error.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { IndexedMatcher } from '../indexed.ts';
@@ -12,6 +13,8 @@ const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 const WAIT_MS_MAX = 10_000;
 /** How often changes of the subscriptions may overtake the thread before we say 503. */
 const TRIES_MAX = 5;
+/** Each may hold 256 KiB, and the answer 2 MiB. */
+const EXPLAINING_MAX = 16;
 /** The thread and its copy of the subscriptions are kept so long without work. */
 const IDLE_MS = 60_000;
 
@@ -23,10 +26,12 @@ type LargeEvent = {
   onLate: () => void;
 };
 
+type ExplainedEvent = Pick<LargeEvent, 'type' | 'bytes'>;
+
 type Waiting = {
-  event: LargeEvent;
+  bytes: number;
   arrivedAt: number;
-  resolve: (entries: readonly MatchEntry[]) => void;
+  begin: () => Promise<void>;
   reject: (error: unknown) => void;
 };
 
@@ -38,6 +43,7 @@ export class LargeEvents {
   #mirror: Mirror | null = null;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
+  #explaining: Waiting[] = [];
   #isWorking = false;
   /** The patterns that are being matched, until one of their subscriptions changes. */
   #unchanged: ReadonlySet<string> | null = null;
@@ -65,60 +71,71 @@ export class LargeEvents {
     if (this.#waiting.length >= WAITING_MAX || this.#waitingBytes + length > WAITING_BYTES_MAX) {
       return Promise.reject(tooMany());
     }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ event, arrivedAt: this.#options.clock.monotonic(), resolve, reject });
-      this.#waitingBytes += length;
-      if (!this.#isWorking) void this.#work();
-    });
+    this.#waitingBytes += length;
+    return this.#wait(this.#waiting, length, () => this.#matchUnchanged(event));
+  }
+
+  /** The JSON of why subscriptions want an event or do not. Rejects with ApiError `unavailable`, `rate_limited`. */
+  explain(event: ExplainedEvent): Promise<Uint8Array> {
+    if (this.#explaining.length >= EXPLAINING_MAX) return Promise.reject(explainingTooMany());
+    return this.#wait(this.#explaining, 0, () => this.#explain(event));
   }
 
   /** Ends the thread. What waits is answered with `unavailable`. */
   async close(): Promise<void> {
     this.#idle?.cancel();
-    for (const { reject } of this.#waiting) reject(stopped());
-    this.#waiting = [];
+    for (const { reject } of [...this.#waiting, ...this.#explaining]) reject(stopped());
+    [this.#waiting, this.#explaining] = [[], []];
     await this.#endMirror();
+  }
+
+  #wait<T>(queue: Waiting[], bytes: number, find: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const begin = (): Promise<void> => find().then(resolve, reject);
+      queue.push({ bytes, arrivedAt: this.#options.clock.monotonic(), begin, reject });
+      if (!this.#isWorking) void this.#work();
+    });
   }
 
   async #work(): Promise<void> {
     this.#isWorking = true;
     this.#idle?.cancel();
-    for (let next; (next = this.#waiting.shift()) !== undefined;) {
-      this.#waitingBytes -= next.event.bytes.length;
-      await this.#answer(next);
+    for (let next; (next = this.#waiting.shift() ?? this.#explaining.shift()) !== undefined;) {
+      this.#waitingBytes -= next.bytes;
+      if (this.#options.clock.monotonic() - next.arrivedAt > WAIT_MS_MAX) next.reject(tooMany());
+      else await next.begin();
     }
     this.#isWorking = false;
     this.#idle = this.#options.clock.setTimer(() => void this.#endMirror(), IDLE_MS);
   }
 
-  async #answer({ event, arrivedAt, resolve, reject }: Waiting): Promise<void> {
-    try {
-      if (this.#options.clock.monotonic() - arrivedAt > WAIT_MS_MAX) throw tooMany();
-      resolve(await this.#matchUnchanged(event));
-    } catch (error) {
-      reject(error);
-    }
+  async #explain(event: ExplainedEvent): Promise<Uint8Array> {
+    const patterns = [...listPatternsFor(event.type), ...this.#subscriptions.listNear(event.type)];
+    const answer = await this.#ask(patterns, (mirror) => mirror.explain(event));
+    assertAnswered(answer);
+    return answer.json;
   }
 
   async #matchUnchanged(event: LargeEvent): Promise<readonly MatchEntry[]> {
     const patterns = listPatternsFor(event.type);
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const answer = await this.#ask(patterns, event);
+      const answer = await this.#ask(patterns, (mirror) => {
+        this.#unchanged = new Set(patterns);
+        return mirror.match(event);
+      });
       if (this.#unchanged === null) continue;
-      if ('fault' in answer) throw new Error(`matching a large event failed: ${answer.fault}`);
-      if ('tooMuchWork' in answer) throw tooMuch();
+      assertAnswered(answer);
       event.onLate();
       return answer.ids.map((id) => this.#subscriptions.get(id)!);
     }
     throw changing();
   }
 
-  async #ask(patterns: readonly string[], event: LargeEvent) {
+  async #ask<Answer>(patterns: readonly string[], ask: (mirror: Mirror) => Promise<Answer>): Promise<Answer> {
     const mirror = (this.#mirror ??= this.#startMirror());
     try {
       await mirror.include(patterns, this.#subscriptions.entries());
-      this.#unchanged = new Set(patterns);
-      return await mirror.ask(event);
+      return await ask(mirror);
     } catch (error) {
       this.#options.onFault(error);
       throw stopped();
@@ -142,6 +159,17 @@ export class LargeEvents {
   #noteChange({ pattern }: MatchEntry): void {
     if (this.#unchanged?.has(pattern) === true) this.#unchanged = null;
   }
+}
+
+function assertAnswered<Answer extends object>(
+  answer: Answer | { tooMuchWork: true } | { fault: string },
+): asserts answer is Answer {
+  if ('fault' in answer) throw new Error(`matching a large event failed: ${answer.fault}`);
+  if ('tooMuchWork' in answer) throw tooMuch();
+}
+
+function explainingTooMany(): ApiError {
+  return new ApiError('rate_limited', 'too many events are being explained; try again', { retryAfterSeconds: 1 });
 }
 
 function tooMany(): ApiError {

@@ -4,17 +4,19 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { MatchEntry, MatchScope } from '../matcher.ts';
-import type { MatchAnswer, Order } from './thread.ts';
+import type { Explanation, MatchAnswer, Order } from './thread.ts';
 
 /** Copying a test into a message takes some 3 µs, passing by a subscription 30 ns. */
 const TESTS_PER_TURN = 300;
 const PASSED_PER_TURN = 20_000;
 
+type Answer = MatchAnswer | Explanation;
+
 export class Mirror {
   readonly #clock: Clock;
   readonly #worker: Worker;
   readonly #patterns = new Set<string>();
-  #asked: { resolve: (answer: MatchAnswer) => void; reject: (error: Error) => void } | null = null;
+  #asked: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | null = null;
   #end: Error | null = null;
 
   /** `onEnd`: the thread is gone, for whatever reason; another mirror has to be made. */
@@ -30,7 +32,7 @@ export class Mirror {
       this.#asked?.reject(this.#end);
       onEnd(this.#end);
     });
-    this.#worker.on('message', (answer: MatchAnswer) => {
+    this.#worker.on('message', (answer: Answer) => {
       this.#asked?.resolve(answer);
       this.#asked = null;
     });
@@ -66,19 +68,28 @@ export class Mirror {
     this.#post({ do: 'add', entries: piece });
   }
 
-  /** Matches an event against what the mirror has now. One at a time. Rejects when the thread ends before. */
-  ask({ type, bytes, scope }: { type: string; bytes: Uint8Array; scope: MatchScope }): Promise<MatchAnswer> {
-    if (this.#end !== null) return Promise.reject(this.#end);
-    return new Promise((resolve, reject) => {
-      this.#asked = { resolve, reject };
-      // A copy of its own, which moves: the bytes may be part of something larger, and are still needed here.
-      const copy = new Uint8Array(bytes);
-      this.#post({ do: 'match', type, bytes: copy, scope }, [copy.buffer]);
-    });
+  /** Matches an event against what the mirror has now. One question at a time. Rejects when the thread ends before. */
+  match({ type, bytes, scope }: { type: string; bytes: Uint8Array; scope: MatchScope }): Promise<MatchAnswer> {
+    return this.#ask<MatchAnswer>(bytes, (copy) => ({ do: 'match', type, bytes: copy, scope }));
+  }
+
+  /** The same, for why its subscriptions do or do not want an event. */
+  explain({ type, bytes }: { type: string; bytes: Uint8Array }): Promise<Explanation> {
+    return this.#ask<Explanation>(bytes, (copy) => ({ do: 'explain', type, bytes: copy }));
   }
 
   async end(): Promise<void> {
     await this.#worker.terminate();
+  }
+
+  #ask<Asked extends Answer>(bytes: Uint8Array, toOrder: (copy: Uint8Array) => Order): Promise<Asked> {
+    if (this.#end !== null) return Promise.reject(this.#end);
+    return new Promise((resolve, reject) => {
+      this.#asked = { resolve: (answer) => resolve(answer as Asked), reject };
+      // A copy of its own, which moves: the bytes may be part of something larger, and are still needed here.
+      const copy = new Uint8Array(bytes);
+      this.#post(toOrder(copy), [copy.buffer]);
+    });
   }
 
   #post(order: Order, transfer: ArrayBuffer[] = []): void {

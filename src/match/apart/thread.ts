@@ -12,13 +12,19 @@ import { TooMuchWork, Work } from '../work.ts';
 export type Order =
   | { do: 'add'; entries: readonly MatchEntry[] }
   | { do: 'remove'; id: SubscriptionId }
-  | { do: 'match'; type: string; bytes: Uint8Array; scope: MatchScope };
+  | { do: 'match'; type: string; bytes: Uint8Array; scope: MatchScope }
+  | { do: 'explain'; type: string; bytes: Uint8Array };
 
 /** The ids of the subscriptions that an event goes to, or why there are none: the limit, or a fault of ours. */
-export type MatchAnswer = { ids: SubscriptionId[] } | { tooMuchWork: true } | { fault: string };
+export type MatchAnswer = { ids: SubscriptionId[] } | NoAnswer;
+/** The JSON of an explanation (explanation.ts). */
+export type Explanation = { json: Uint8Array<ArrayBuffer> } | NoAnswer;
+type NoAnswer = { tooMuchWork: true } | { fault: string };
 
 /** Some 10 to 50 s: who posts an event does not wait longer, and those behind it have to. */
 const STEPS_MAX = 1_000_000_000;
+/** Half a second to 2 s, for which a large event may have to wait. */
+const EXPLAIN_STEPS_MAX = 50_000_000;
 
 const matcher = new IndexedMatcher();
 
@@ -30,14 +36,26 @@ if (parentPort !== null) {
   port.on('message', (order: Order) => {
     if (order.do === 'add') for (const entry of order.entries) matcher.add(withSharedPaths(entry));
     else if (order.do === 'remove') matcher.remove(order.id);
-    else port.postMessage(answer(order) satisfies MatchAnswer, []);
+    else if (order.do === 'match') port.postMessage(tryTo(() => match(order)) satisfies MatchAnswer, []);
+    else port.postMessage(tryTo(() => explain(order)) satisfies Explanation, []);
   });
 }
 
-function answer({ type, bytes, scope }: Order & { do: 'match' }): MatchAnswer {
-  const body = { parse: () => parseBody(new TextDecoder().decode(bytes)) };
+function match({ type, bytes, scope }: Order & { do: 'match' }): MatchAnswer {
+  return { ids: matcher.matchWithin(new Work(STEPS_MAX), type, bodyOf(bytes), scope).map(({ id }) => id) };
+}
+
+function explain({ type, bytes }: Order & { do: 'explain' }): Explanation {
+  return { json: new TextEncoder().encode(matcher.explain(new Work(EXPLAIN_STEPS_MAX), type, bodyOf(bytes))) };
+}
+
+function bodyOf(bytes: Uint8Array): { parse: () => unknown } {
+  return { parse: () => parseBody(new TextDecoder().decode(bytes)) };
+}
+
+function tryTo<Answer>(find: () => Answer): Answer | NoAnswer {
   try {
-    return { ids: matcher.matchWithin(new Work(STEPS_MAX), type, body, scope).map(({ id }) => id) };
+    return find();
   } catch (error) {
     return error instanceof TooMuchWork ? { tooMuchWork: true } : { fault: String((error as Error).stack ?? error) };
   }

@@ -31,6 +31,8 @@ const STEP = new RegExp(
   'uy',
 );
 
+const NAME = new RegExp(`^[${NAME_FIRST}][${NAME_FIRST}0-9]*$`, 'u');
+
 // Most filters use the same few paths. Shared, a path costs a subscription nothing; on its own some 300 bytes. When
 // there are too many, sharing begins afresh: what was parsed stays right.
 const KNOWN_PATHS_MAX = 5_000;
@@ -83,6 +85,12 @@ function unescape(escaped: string): string {
 function normalizeStep(step: PathStep): string {
   if (step === EVERY) return '[*]';
   return typeof step === 'number' ? `[${step}]` : `['${JSON.stringify(step).slice(1, -1).replaceAll("'", "\\'")}']`;
+}
+
+/** A path as people write it, as in `$.items[*].sku`. */
+export function writePath({ steps }: FilterPath): string {
+  const isName = (step: PathStep): boolean => typeof step === 'string' && NAME.test(step);
+  return `$${steps.map((step) => (isName(step) ? `.${step}` : normalizeStep(step))).join('')}`;
 }
 
 function explainStart(text: string): string {
