@@ -94,6 +94,7 @@ async function apiPage(): Promise<string> {
     version: VERSION,
     limits: { maxDestinations: 0, maxSubscriptions: 0, bodyRetentionMs: 0, requestBytesBudget: 0 },
     cursorKey: new Uint8Array(32),
+    dashboard: {},
     log: { isLevelEnabled: () => false },
   } as unknown as ApiServices;
   const { paths } = (await createServer(services)).openapi();
