@@ -97,6 +97,7 @@ async function describeApi(): Promise<OpenapiDocument> {
     version: VERSION,
     limits: { maxDestinations: 0, maxSubscriptions: 0, bodyRetentionMs: 0, requestBytesBudget: 0 },
     cursorKey: new Uint8Array(32),
+    dashboard: {},
     log: { isLevelEnabled: () => false },
   } as unknown as ApiServices;
   return (await createServer(services)).openapi();

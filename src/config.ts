@@ -92,6 +92,13 @@ export const SETTINGS = {
     '128MB',
     'memory for requests that are being read and answers that are not yet taken; more are refused with 503',
   ),
+  DASHBOARD: choice('on', ['on', 'off'], 'serve the dashboard at /'),
+  DASHBOARD_HOSTS: setting('', {
+    unit: 'list of names',
+    value: 'LIST',
+    meaning: 'names that the dashboard is reached under (comma-separated); addresses and localhost need none',
+    parse: hostNames,
+  }),
   METRICS_TOKEN: { ...text('', 'bearer token that GET /metrics asks for; empty: open'), isSecret: true },
 } as const satisfies Record<string, Setting<unknown>>;
 
@@ -284,14 +291,26 @@ function size(fallback: string, meaning: string): Setting<number> {
 
 function subnets(fallback: string, meaning: string): Setting<string[]> {
   const parse = (given: string): string[] => {
-    const parts = given
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '');
+    const parts = listOf(given);
     for (const part of parts) parseSubnet(part);
     return parts;
   };
   return setting(fallback, { unit: 'CIDR list', value: 'LIST', meaning, parse });
+}
+
+function hostNames(given: string): string[] {
+  const names = listOf(given);
+  for (const name of names) {
+    // As browsers write it: in lower case, without a port.
+    if (URL.parse(`http://${name}/`)?.hostname !== name)
+      throw new Error(`"${name}" is not a name such as hooks.example.com`);
+  }
+  return names;
+}
+
+function listOf(given: string): string[] {
+  const parts = given.split(',').map((part) => part.trim());
+  return parts.filter((part) => part !== '');
 }
 
 function databaseUrl(given: string): string | null {

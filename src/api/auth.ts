@@ -1,7 +1,7 @@
 // Who is calling: API keys, held in memory by their SHA-256, so that a request costs no look-up in the store.
 import { hash } from 'node:crypto';
 import { isApiKey } from '../model/api-key.ts';
-import type { ApiKey, Scope } from '../model/api-key.ts';
+import type { ApiKey, Mode, Scope } from '../model/api-key.ts';
 import { ApiError } from '../model/error.ts';
 import type { ApiKeyId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -28,20 +28,13 @@ type KeyStore = Pick<ConfigurationStore, 'readApiKeys'>;
 
 export function createAuthenticator({ store, clock }: { store: KeyStore; clock: Clock }) {
   let keys = new Map<string, ApiKey>();
+  let keysById = new Map<ApiKeyId, ApiKey>();
   /** By the whole header, those that were good: a digest, a checksum and a parse less for nearly every request. */
   let known = new Map<string, ApiKey>();
-  const lastUses = new Map<ApiKeyId, number>();
-  let uses = new Map<ApiKeyId, number>();
+  const uses = createUses();
   let refreshesBegun = 0;
   let refreshApplied = 0;
   let lastUnknownAt = Number.NEGATIVE_INFINITY;
-
-  const recordUse = (key: ApiKey, now: number): void => {
-    const minute = now - (now % MINUTE_MS);
-    if ((lastUses.get(key.id) ?? key.lastUsedAt ?? 0) >= minute) return;
-    lastUses.set(key.id, minute);
-    uses.set(key.id, minute);
-  };
 
   /** Reads all keys anew: after a change of them here, or when the store says there was one elsewhere. */
   const refresh = async (): Promise<void> => {
@@ -51,6 +44,7 @@ export function createAuthenticator({ store, clock }: { store: KeyStore; clock: 
     if (turn < refreshApplied) return;
     refreshApplied = turn;
     keys = new Map(read.map((key) => [Buffer.from(key.hash).toString('base64'), key]));
+    keysById = new Map(read.map((key) => [key.id, key]));
     known = new Map();
   };
 
@@ -65,15 +59,29 @@ export function createAuthenticator({ store, clock }: { store: KeyStore; clock: 
     return key;
   };
 
+  const use = (key: ApiKey): ApiKey => {
+    const now = clock.now();
+    if (key.expiresAt !== null && key.expiresAt <= now) throw unauthorized('the API key has expired');
+    uses.record(key, now);
+    return key;
+  };
+
   return {
     /** Of an `Authorization` header. Throws ApiError `unauthorized`, an UnknownKeyError if the key is well-formed. */
     authenticate(authorization: string | undefined): ApiKey {
       // V8 compares strings only when their seeded hashes are equal: a near miss takes as long as any other.
-      const key = known.get(authorization ?? '') ?? find(authorization);
-      const now = clock.now();
-      if (key.expiresAt !== null && key.expiresAt <= now) throw unauthorized('the API key has expired');
-      recordUse(key, now);
-      return key;
+      return use(known.get(authorization ?? '') ?? find(authorization));
+    },
+    /** Of a session, which names its key. Throws as `authenticate` does. */
+    authenticateId(id: ApiKeyId): ApiKey {
+      const key = keysById.get(id);
+      if (key === undefined) throw new UnknownKeyError();
+      return use(key);
+    },
+    /** The newest of those that may do most; null: there is none that is valid. */
+    broadestKey(mode: Mode): ApiKey | null {
+      const valid = [...keys.values()].filter((key) => key.mode === mode && (key.expiresAt ?? Infinity) > clock.now());
+      return valid.sort((a, b) => b.scopes.length - a.scopes.length || b.createdAt - a.createdAt)[0] ?? null;
     },
     refresh,
     /** For a key made beside this process a moment ago: reads all keys anew. Null: that was done just before. */
@@ -84,7 +92,21 @@ export function createAuthenticator({ store, clock }: { store: KeyStore; clock: 
       return refresh();
     },
     /** The keys used since the last call, each with its last use, to the minute. */
-    takeUses(): { id: ApiKeyId; lastUsedAt: number }[] {
+    takeUses: () => uses.take(),
+  };
+}
+
+function createUses() {
+  const lastUses = new Map<ApiKeyId, number>();
+  let uses = new Map<ApiKeyId, number>();
+  return {
+    record(key: ApiKey, now: number): void {
+      const minute = now - (now % MINUTE_MS);
+      if ((lastUses.get(key.id) ?? key.lastUsedAt ?? 0) >= minute) return;
+      lastUses.set(key.id, minute);
+      uses.set(key.id, minute);
+    },
+    take(): { id: ApiKeyId; lastUsedAt: number }[] {
       const taken = [...uses].map(([id, lastUsedAt]) => ({ id, lastUsedAt }));
       uses = new Map();
       return taken;
@@ -117,17 +139,15 @@ function unauthorized(message: string): ApiError {
 /** All that any route takes. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 
+/** Says whose request it is, or throws ApiError. */
+export type Identify = (request: FastifyRequest) => ApiKey;
+
 /** The `onRequest` step; throws ApiError. */
-export function checkAccess(
-  app: ApiApp,
-  authenticator: Authenticator,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+export function checkAccess(app: ApiApp, identify: Identify, request: FastifyRequest, reply: FastifyReply): void {
   checkHttp(request, reply);
   const { scope } = request.routeOptions.config;
   const needsKey = request.is404 ? isVersioned(request.url) : scope !== null;
-  const key = needsKey ? authenticator.authenticate(request.headers.authorization) : null;
+  const key = needsKey ? identify(request) : null;
   if (request.is404) throw refuseRoute(app, request, reply);
   if (key === null) return;
   request.caller = key;

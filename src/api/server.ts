@@ -6,6 +6,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { ApiError } from '../model/error.ts';
 import { checkAccess, METHODS, repairUrl, UnknownKeyError } from './auth.ts';
+import { addPages } from './dashboard/pages.ts';
+import type { Identify } from './auth.ts';
 import { createConnectionErrors } from './http/connection-errors.ts';
 import { Connections } from './http/connections.ts';
 import { createNodeServer, HEADER_BYTES_MAX } from './http/node-server.ts';
@@ -26,10 +28,12 @@ import { addDlqRoutes } from './routes/dlq.ts';
 import { addEventBatchRoutes } from './routes/event-batch.ts';
 import { addEventRoutes } from './routes/events.ts';
 import { addOperationRoutes } from './routes/operations.ts';
+import { addSessionRoutes } from './routes/session.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
 import { SHOWN_AS } from './schemas/fields.ts';
 import type { Answer, ApiServices } from './services.ts';
+import { MODE_HEADER } from './session/sessions.ts';
 import { explainFaults, readQueryNumbers } from './input/validation.ts';
 
 /** The server, ready to listen (`listen`), to be tried without a socket (`inject`) and to be drained (`close`). */
@@ -79,9 +83,10 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
 /** In the order in which a request meets them. */
 function addHooks(app: ApiApp, services: ApiServices, connections: Connections): void {
   const { authenticator, log } = services;
+  const identify = createIdentify(services);
   const reads = new ReadsAtOnce();
   app.addHook('onRequest', (request, reply, done) => {
-    const check = () => checkAccess(app, authenticator, request, reply);
+    const check = () => checkAccess(app, identify, request, reply);
     // Not for what needs no key: who looks whether the service is alive must be told so.
     const enter = () => {
       const begin = () => done(connections.memory.isOver ? overBudget() : undefined);
@@ -134,6 +139,17 @@ function addHooks(app: ApiApp, services: ApiServices, connections: Connections):
     if (isLogged) log.debug(describeExchange(request, reply), 'answered a request');
     done();
   });
+}
+
+/** By the header `Authorization`; without one, by the session that a page of the dashboard names. */
+function createIdentify({ authenticator, dashboard }: ApiServices): Identify {
+  return ({ method, headers }) => {
+    const { authorization } = headers;
+    if (dashboard === null || authorization !== undefined || headers[MODE_HEADER] === undefined) {
+      return authenticator.authenticate(authorization);
+    }
+    return dashboard.sessions.authenticate(method, headers);
+  };
 }
 
 /** Reads and parses the body where a method may have one; `request.body` is an object then, `{}` if there is none. */
@@ -199,4 +215,7 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addDlqRoutes(app, services, cursors);
   addApiKeyRoutes(app, services, cursors);
   addOperationRoutes(app, services);
+  if (services.dashboard === null) return;
+  addSessionRoutes(app, services, services.dashboard);
+  addPages(app, services.dashboard);
 }

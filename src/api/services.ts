@@ -9,6 +9,10 @@ import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Store } from '../store/store.ts';
 import type { Authenticator } from './auth.ts';
+import type { BuildReader } from './dashboard/build.ts';
+import type { AttemptLimit } from './session/attempt-limit.ts';
+import type { Sessions } from './session/sessions.ts';
+import type { SignInLinks } from './session/sign-in-links.ts';
 
 /** The part of pino that is used here. */
 export interface Logger {
@@ -50,10 +54,21 @@ export type ApiServices = {
   onAnswered: (answer: Answer) => void;
   /** What `GET /metrics` asks for as a bearer token; null: open. */
   metricsToken: string | null;
+  /** Null: it is not served, and nobody can sign in. */
+  dashboard: Dashboard | null;
   limits: ApiLimits;
   /** Signs cursors; the same on every node. */
   cursorKey: Uint8Array;
   version: string;
+};
+
+export type Dashboard = {
+  build: BuildReader;
+  sessions: Sessions;
+  links: SignInLinks;
+  attempts: AttemptLimit;
+  /** The names that it is served under, besides this machine's. */
+  hosts: readonly string[];
 };
 
 export type ClusterReport = ClusterState & {

@@ -22,6 +22,7 @@ import type { Observer } from '../model/observer.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createBase } from './base.ts';
+import { createDashboard } from './dashboard.ts';
 import type { Base, ServiceOptions } from './base.ts';
 import { createLoops } from './loops.ts';
 import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
@@ -204,6 +205,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     metricsText: () => metrics.registry.metrics(),
     onAnswered: (answer) => metrics.httpRequests.count(labelsOf(answer)),
     metricsToken: settings.METRICS_TOKEN === '' ? null : settings.METRICS_TOKEN,
+    dashboard: settings.DASHBOARD === 'on' ? createDashboard(base, authenticator) : null,
     limits: {
       maxDestinations: settings.MAX_DESTINATIONS,
       maxSubscriptions: settings.MAX_SUBSCRIPTIONS,

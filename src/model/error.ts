@@ -40,7 +40,9 @@ export const ERRORS = {
   },
   forbidden: {
     status: 403,
-    meaning: 'The API key lacks the scope that this endpoint needs; the message names it.',
+    meaning:
+      'The API key lacks the scope that this endpoint needs; the message names it. Or a page that is not the ' +
+      'dashboard’s asks with its session.',
     remedy: 'Use a key that has the scope.',
   },
   destination_not_found: {

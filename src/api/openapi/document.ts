@@ -16,6 +16,11 @@ export type OpenapiDocument = {
 };
 
 declare module 'fastify' {
+  interface FastifySchema {
+    /** The document leaves the route out: it is no part of the API. */
+    hide?: boolean;
+  }
+
   interface FastifyInstance {
     /** Of all routes; made once. */
     openapi: () => OpenapiDocument;
@@ -27,7 +32,7 @@ export function addOpenapi(app: ApiApp, version: string): void {
   const routes: RouteOptions[] = [];
   let document: OpenapiDocument | null = null;
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD') routes.push(route);
+    if (route.method !== 'HEAD' && route.schema?.hide !== true) routes.push(route);
   });
   app.decorate('openapi', () => (document ??= describeApi(routes, version)));
 }
@@ -82,6 +87,7 @@ const TAGS = {
   Deliveries: 'One event for one destination: its status, its attempts, and forcing another one.',
   'Dead letters': 'Deliveries that ended without success, and giving one a fresh schedule.',
   'API keys': 'Who may call this API, and what with.',
+  Dashboard: 'Signing in to the pages that this service serves at `/`.',
   Operations: 'For those who run the service: health, metrics, the cluster, and this document.',
   Webhooks: 'What your receiver gets.',
 };

@@ -4,8 +4,8 @@ import { SCOPES } from '../../model/api-key.ts';
 import { name } from './destination.ts';
 import { closed, FUTURE_TIME, id, named, nullable, omissible, oneOf, pageOf, time, timeInput } from './fields.ts';
 
-const mode = named('Mode', oneOf(['live', 'test']));
-const scopes = Type.Array(named('Scope', oneOf(SCOPES)), { minItems: 1, uniqueItems: true });
+export const mode = named('Mode', oneOf(['live', 'test']));
+export const scopes = Type.Array(named('Scope', oneOf(SCOPES)), { minItems: 1, uniqueItems: true });
 
 export const apiKeyInput = named(
   'ApiKeyInput',
