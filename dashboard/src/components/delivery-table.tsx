@@ -63,7 +63,7 @@ function Row({ delivery, selection, hideDestination }: RowProps) {
   return (
     <tr data-selected={isChosen || undefined} className={selection === undefined ? undefined : 'selectable'}>
       {selection !== undefined && (
-        <td className="fit">
+        <td className="fit pick">
           <input
             type="checkbox"
             aria-label={`Select ${id}`}
@@ -72,14 +72,14 @@ function Row({ delivery, selection, hideDestination }: RowProps) {
           />
         </td>
       )}
-      <td>
+      <td className="lead">
         <Link className="cut strong" to="/$mode/deliveries/$id" params={{ mode, id }} title={id}>
           {type}
         </Link>
         <span className="muted small mono in-table">{shortId(id)}</span>
       </td>
       {!hideDestination && (
-        <td>
+        <td className="whole">
           <DestinationLink id={delivery.destination_id} />
         </td>
       )}
@@ -93,7 +93,7 @@ function Row({ delivery, selection, hideDestination }: RowProps) {
       <td className="wide-only">
         {delivery.completed_at === null ? <DueTime at={delivery.next_attempt_at} /> : <Nothing />}
       </td>
-      <td className="number">
+      <td className="number end">
         <Time at={delivery.created_at} />
       </td>
     </tr>

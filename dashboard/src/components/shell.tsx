@@ -7,9 +7,9 @@ import { operationsQuery } from '../api/queries.ts';
 import { sessionsQuery, signOut, useSessions } from '../api/session.ts';
 import { setPreference, usePreferences } from '../preferences.ts';
 import type { Theme } from '../preferences.ts';
-import icon from '../style/icon.svg';
 import { useIsThere } from './absent.ts';
 import { useMay, useMode } from './environment.ts';
+import { Logo } from './logo.tsx';
 import { PAGES } from './pages.ts';
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
@@ -66,7 +66,7 @@ function Side({ onSearch }: { onSearch: () => void }) {
   return (
     <div className="side">
       <Link className="brand" to="/$mode" params={{ mode }}>
-        <img src={icon} alt="" />
+        <Logo size={22} />
         Postrider
       </Link>
       <ModeSwitch />
@@ -98,8 +98,15 @@ function Navigation() {
   const may = useMay();
   const hasOperations = useIsThere(operationsQuery(mode, {}));
   const shown = PAGES.filter(({ to, scope }) => may(scope) && (to !== '/$mode/operations' || hasOperations));
+  const list = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // Where the pages are a row that scrolls, the current one is in view.
+  useEffect(() => {
+    const current = list.current?.querySelector('[aria-current]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [path, shown.length]);
   return (
-    <nav className="pages" aria-label="Pages">
+    <nav ref={list} className="pages" aria-label="Pages">
       <ul>
         {shown.map(({ to, label }) => (
           <li key={to} className={to === '/$mode/send' || to === '/$mode/keys' ? 'apart' : undefined}>

@@ -58,7 +58,7 @@ function Row({ subscription }: { subscription: Subscription }) {
   };
   return (
     <tr>
-      <td>
+      <td className="lead">
         <span className="chip">{type}</span>
       </td>
       <td className="whole">
@@ -67,7 +67,7 @@ function Row({ subscription }: { subscription: Subscription }) {
       <td className="wide-only">
         <Time at={subscription.created_at} />
       </td>
-      <td className="fit">
+      <td className="fit last end">
         {may('manage') && (
           <ConfirmButton
             label="Remove"

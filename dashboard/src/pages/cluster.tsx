@@ -37,12 +37,12 @@ export function Cluster() {
               <tbody>
                 {data.data.map((node) => (
                   <tr key={node.id}>
-                    <td>
+                    <td className="lead">
                       <span className="cut strong" title={node.id}>
                         {node.name}
                       </span>
                     </td>
-                    <td>
+                    <td className="end">
                       <NodeState lastAt={node.last_heartbeat_at} isLeaving={node.is_leaving} />
                     </td>
                     <td className="number">{node.shards_owned}</td>

@@ -90,7 +90,7 @@ function Row({ destination }: { destination: Destination }) {
   const { data: health } = useQuery(healthQuery(mode, destination.id));
   return (
     <tr>
-      <td>
+      <td className="lead">
         <Link className="cut strong" to="/$mode/destinations/$id" params={{ mode, id: destination.id }}>
           {nameOf(destination)}
         </Link>
@@ -98,18 +98,18 @@ function Row({ destination }: { destination: Destination }) {
           {destination.name === null || destination.name === '' ? destination.url : hostOf(destination.url)}
         </span>
       </td>
-      <td>
+      <td className="end">
         <DestinationBadge destination={destination} />
         {health != null && health.state === 'failing' && <div className="tone-bad small">{health.summary}</div>}
       </td>
-      <td>
+      <td className="whole">
         <HealthStrip id={destination.id} />
       </td>
       <td className="number wide-only">
         {health == null ? <span className="muted">–</span> : count(health.unfinished)}
       </td>
       <td className="number wide-only">
-        {health == null ? '' : `${health.in_flight} of `}
+        {health == null ? 'limit ' : `${health.in_flight} of `}
         {destination.max_in_flight}
       </td>
     </tr>

@@ -110,13 +110,13 @@ function Groups({ deliveries, isPart, canReplay }: GroupsProps) {
           <tbody>
             {groupsOf(deliveries).map((group) => (
               <tr key={`${group.destinationId} ${group.reason}`}>
-                <td>
+                <td className="lead">
                   <DestinationLink id={group.destinationId} />
                 </td>
-                <td className="nowrap">{DEAD_REASON[group.reason].word}</td>
+                <td className="whole">{DEAD_REASON[group.reason].word}</td>
                 <td className="muted whole">{DEAD_REASON[group.reason].action}</td>
-                <td className="number">{count(group.size)}</td>
-                <td className="fit whole">
+                <td className="number end">{count(group.size)}</td>
+                <td className="fit whole last">
                   <div className="row">
                     <button
                       type="button"

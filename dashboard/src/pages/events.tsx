@@ -51,7 +51,7 @@ export function Events() {
                 <tbody aria-busy={isPlaceholderData}>
                   {data.data.map((event) => (
                     <tr key={event.event_id}>
-                      <td>
+                      <td className="lead">
                         <Link className="cut strong" to="/$mode/events/$id" params={{ mode, id: event.event_id }}>
                           {event.type}
                         </Link>
@@ -63,7 +63,7 @@ export function Events() {
                       <td className="wide-only">
                         <Time at={event.occurred_at} />
                       </td>
-                      <td className="number">
+                      <td className="number end">
                         <Time at={event.created_at} />
                       </td>
                     </tr>

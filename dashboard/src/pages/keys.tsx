@@ -73,22 +73,22 @@ function KeyRow({ apiKey }: { apiKey: ApiKey }) {
   const name = apiKey.name ?? 'unnamed';
   return (
     <tr>
-      <td>
+      <td className="lead">
         <span className="strong">{name}</span>
         {isOwn && <span className="muted small"> you are signed in with it</span>}
       </td>
-      <td className="mono nowrap">
+      <td className="mono nowrap whole">
         {apiKey.prefix}…{apiKey.last4}
       </td>
       <td>{apiKey.mode}</td>
       <td className="muted">{apiKey.scopes.join(', ')}</td>
-      <td>
+      <td className="end">
         <Time at={apiKey.last_used_at} none="never" />
       </td>
       <td className="wide-only">
         <Time at={apiKey.expires_at} none="never" />
       </td>
-      <td className="fit whole">
+      <td className="fit whole last">
         <ConfirmButton
           label="Revoke"
           title={`Revoke ${name}`}

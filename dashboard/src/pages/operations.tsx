@@ -71,13 +71,13 @@ function Row({ operation }: { operation: Operation }) {
   const { word, tone } = STATUS[operation.status];
   return (
     <tr>
-      <td>
+      <td className="lead">
         <span className="strong" title={operation.id}>
           {operation.kind.replaceAll(/[._]/g, ' ')}
         </span>
         <code className="cut muted">{JSON.stringify(operation.request)}</code>
       </td>
-      <td>
+      <td className="end">
         <Badge tone={tone}>{word}</Badge>
       </td>
       <td className="whole">

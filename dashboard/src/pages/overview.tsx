@@ -99,7 +99,7 @@ function Troubles({ troubles }: { troubles: readonly Trouble[] }) {
           <tbody>
             {troubles.map((trouble) => (
               <tr key={trouble.destination_id}>
-                <td>
+                <td className="lead">
                   <Badge tone={trouble.state === 'paused' ? 'idle' : 'bad'}>
                     <Link className="strong" to="/$mode/destinations/$id" params={{ mode, id: trouble.destination_id }}>
                       {trouble.name ?? trouble.destination_id}
@@ -111,7 +111,7 @@ function Troubles({ troubles }: { troubles: readonly Trouble[] }) {
                 <td className="number wide-only">
                   <Time at={trouble.oldest_due_at} />
                 </td>
-                <td className="fit whole">
+                <td className="fit whole last">
                   <PauseButton
                     id={trouble.destination_id}
                     isPaused={trouble.state === 'paused'}

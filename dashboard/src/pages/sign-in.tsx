@@ -5,9 +5,9 @@ import { useEffect, useState } from 'react';
 import type { FormEvent } from 'react';
 import { ApiError } from '../api/client.ts';
 import { sessionsQuery, signIn, useSessions } from '../api/session.ts';
+import { Logo } from '../components/logo.tsx';
 import { Field } from '../components/field.tsx';
 import type { Search } from '../router.tsx';
-import icon from '../style/icon.svg';
 
 export function SignIn() {
   const search: Search = useSearch({ strict: false });
@@ -21,7 +21,7 @@ export function SignIn() {
   return (
     <main className="sign-in">
       <div className="row">
-        <img src={icon} alt="" width="28" height="28" />
+        <Logo size={28} />
         <h1>Sign in{mode === 'live' || mode === 'test' ? ` to ${mode}` : ' to Postrider'}</h1>
       </div>
       {search['reason'] === 'link' && (
