@@ -3,7 +3,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { generateTypes } from 'postrider-client-generator';
 import { createServer } from '../src/api/server.ts';
+import type { OpenapiDocument } from '../src/api/openapi/document.ts';
 import type { ApiServices } from '../src/api/services.ts';
 import { flagOf, SETTINGS, VERSION } from '../src/config.ts';
 import { ERRORS } from '../src/model/error.ts';
@@ -21,6 +23,7 @@ const PAGES: Record<string, () => string | Promise<string>> = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/api.md': apiPage,
+  'dashboard/src/api/schema.d.ts': dashboardTypes,
 };
 
 function errorsPage(): string {
@@ -87,7 +90,7 @@ function labelsOf(metrics: Metrics, name: string): string {
 
 type Operation = { summary?: string; tags?: string[]; responses?: Record<string, { description?: string }> };
 
-async function apiPage(): Promise<string> {
+async function describeApi(): Promise<OpenapiDocument> {
   // The routes describe themselves when they are added; nothing is called, so nothing else is handed in.
   const services = {
     ids: createIds(systemClock, systemRandom),
@@ -97,7 +100,17 @@ async function apiPage(): Promise<string> {
     dashboard: {},
     log: { isLevelEnabled: () => false },
   } as unknown as ApiServices;
-  const { paths } = (await createServer(services)).openapi();
+  return (await createServer(services)).openapi();
+}
+
+/** By these the compiler sees where the dashboard and the API part. */
+async function dashboardTypes(): Promise<string> {
+  const types = await generateTypes(JSON.stringify(await describeApi()));
+  return `// The API's types, generated from its OpenAPI document by \`node scripts/docs.ts\`.\n\n${types}`;
+}
+
+async function apiPage(): Promise<string> {
+  const { paths } = await describeApi();
   const rows = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Operation>).map(([method, operation]) => apiRow(path, method, operation)),
   );

@@ -1,0 +1,69 @@
+// The one place that talks to the service. Every request names its mode in a header: it chooses the cookie, and proves
+// that a script of this page sends it. A refusal is thrown as an ApiError.
+import createClient from 'openapi-fetch';
+import type { components, paths } from './schema.d.ts';
+import type { ComingPaths } from './coming.ts';
+
+export type Mode = 'live' | 'test';
+export type Schemas = components['schemas'];
+export type Delivery = Schemas['Delivery'];
+export type DeliveryWithRetries = Schemas['DeliveryWithRetries'];
+export type Attempt = Schemas['Attempt'];
+export type Destination = Schemas['Destination'];
+export type Subscription = Schemas['Subscription'];
+export type PostriderEvent = Schemas['Event'];
+export type ApiKey = Schemas['ApiKey'];
+export type Scope = Schemas['Scope'];
+export type DeliveryStatus = Schemas['DeliveryStatus'];
+export type Outcome = Schemas['Outcome'];
+
+export type Page<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
+
+export class ApiError extends Error {
+  /** 0: there was no answer. */
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | null;
+  readonly param: string | null;
+
+  constructor(status: number, details: { code: string; message: string; request_id?: string; param?: string }) {
+    super(details.message);
+    this.status = status;
+    this.code = details.code;
+    this.requestId = details.request_id ?? null;
+    this.param = details.param ?? null;
+  }
+}
+
+const clients = new Map<Mode, ReturnType<typeof createApi>>();
+
+export function api(mode: Mode) {
+  let client = clients.get(mode);
+  if (client === undefined) clients.set(mode, (client = createApi(mode)));
+  return client;
+}
+
+function createApi(mode: Mode) {
+  return createClient<paths & ComingPaths>({ headers: { 'postrider-mode': mode }, fetch: fetchOrFail });
+}
+
+/** The body of a success; what is none is thrown. */
+export async function answerOf<T>(request: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+  const { data, error, response } = await request;
+  if (!response.ok) throw errorOf(response.status, error);
+  return data as T;
+}
+
+export function errorOf(status: number, body: unknown): ApiError {
+  const details = (body as { error?: ConstructorParameters<typeof ApiError>[1] } | undefined)?.error;
+  return new ApiError(status, details ?? { code: 'unknown', message: `The service answered ${status}.` });
+}
+
+export async function fetchOrFail(request: Request): Promise<Response> {
+  try {
+    return await fetch(request);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError(0, { code: 'unreachable', message: 'The service does not answer. Trying again…' });
+  }
+}

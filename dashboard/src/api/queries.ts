@@ -1,0 +1,128 @@
+// What pages read, each under a key that begins with its mode, so that nothing of live shows in test or the reverse.
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { QueryClient } from '@tanstack/react-query';
+import { answerOf, api, ApiError } from './client.ts';
+import type { ApiKey, Delivery, Destination, Mode, Page, PostriderEvent, Schemas, Subscription } from './client.ts';
+import type { Operation, Step } from './coming.ts';
+import { parseExact } from '../words/exact-json.ts';
+
+type Query = Record<string, string | undefined>;
+
+const PAGE_SIZE = 50;
+/** What is finished, or configuration, changes seldom: it is asked for again when the window is looked at again. */
+const SELDOM = 30_000;
+
+/** A page of a list. `placeholderData` keeps the old rows in place until the new ones are there: nothing jumps. */
+function list<T>(mode: Mode, path: string, query: Query) {
+  return queryOptions({
+    queryKey: [mode, path, query],
+    queryFn: ({ signal }) =>
+      // The lists have one shape and differ in their filters; each caller below names its row.
+      answerOf(
+        api(mode).GET(path as '/v1/deliveries', { params: { query: { ...query, limit: PAGE_SIZE } }, signal }),
+      ) as unknown as Promise<Page<T>>,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export const deliveriesQuery = (mode: Mode, query: Query) => list<Delivery>(mode, '/v1/deliveries', query);
+export const dlqQuery = (mode: Mode, query: Query) => list<Delivery>(mode, '/v1/dlq', query);
+export const eventsQuery = (mode: Mode, query: Query) => list<PostriderEvent>(mode, '/v1/events', query);
+export const destinationsQuery = (mode: Mode, query: Query) => list<Destination>(mode, '/v1/destinations', query);
+export const subscriptionsQuery = (mode: Mode, query: Query) => list<Subscription>(mode, '/v1/subscriptions', query);
+export const keysQuery = (mode: Mode, query: Query) => list<ApiKey>(mode, '/v1/api-keys', query);
+export const operationsQuery = (mode: Mode, query: Query) => list<Operation>(mode, '/v1/operations', query);
+
+export const deliveryQuery = (mode: Mode, id: string) =>
+  queryOptions({
+    queryKey: [mode, 'delivery', id],
+    queryFn: ({ signal }) => answerOf(api(mode).GET('/v1/deliveries/{id}', { params: { path: { id } }, signal })),
+    // One that is not over changes by itself.
+    refetchInterval: ({ state }) => (state.data && state.data.completed_at === null ? 3_000 : false),
+  });
+
+export const eventQuery = (mode: Mode, id: string) =>
+  queryOptions({
+    queryKey: [mode, 'event', id],
+    queryFn: async ({ signal }) => {
+      // As text, for its body is shown to the digit.
+      const request = api(mode).GET('/v1/events/{id}', { params: { path: { id } }, signal, parseAs: 'text' });
+      return parseExact(await answerOf(request)) as Schemas['EventWithBody'];
+    },
+    // What the body holds may have no equal to compare it with.
+    structuralSharing: false,
+  });
+
+export const destinationQuery = (mode: Mode, id: string) =>
+  queryOptions({
+    queryKey: [mode, 'destination', id],
+    queryFn: ({ signal }) => answerOf(api(mode).GET('/v1/destinations/{id}', { params: { path: { id } }, signal })),
+    staleTime: SELDOM,
+  });
+
+export const signingKeysQuery = (mode: Mode, id: string) =>
+  queryOptions({
+    queryKey: [mode, 'signing-keys', id],
+    queryFn: ({ signal }) =>
+      answerOf(api(mode).GET('/v1/destinations/{id}/signing-keys', { params: { path: { id } }, signal })),
+  });
+
+export const clusterQuery = (mode: Mode) =>
+  queryOptions({
+    queryKey: [mode, 'cluster'],
+    queryFn: ({ signal }) => answerOf(api(mode).GET('/v1/cluster', { signal })),
+    refetchInterval: 5_000,
+  });
+
+export const healthQuery = (mode: Mode, id: string) =>
+  queryOptions({
+    queryKey: [mode, 'health', id],
+    queryFn: ({ signal }) =>
+      orAbsent(answerOf(api(mode).GET('/v1/destinations/{id}/health', { params: { path: { id } }, signal }))),
+    refetchInterval: 5_000,
+  });
+
+export const statsNowQuery = (mode: Mode) =>
+  queryOptions({
+    queryKey: [mode, 'stats-now'],
+    queryFn: ({ signal }) => orAbsent(answerOf(api(mode).GET('/v1/stats/now', { signal }))),
+    refetchInterval: 5_000,
+  });
+
+export type Range = '1h' | '24h' | '7d' | '30d';
+export const RANGES: Record<Range, { ms: number; step: Step; label: string }> = {
+  '1h': { ms: 3_600_000, step: '1m', label: '1 hour' },
+  '24h': { ms: 86_400_000, step: '5m', label: '24 hours' },
+  '7d': { ms: 7 * 86_400_000, step: '1h', label: '7 days' },
+  '30d': { ms: 30 * 86_400_000, step: '1h', label: '30 days' },
+};
+
+export const statsQuery = (mode: Mode, range: Range, destinationId?: string) =>
+  queryOptions({
+    queryKey: [mode, 'stats', range, destinationId],
+    queryFn: ({ signal }) => {
+      const { ms, step } = RANGES[range];
+      const since = new Date(Date.now() - ms).toISOString();
+      const query = { since, step, ...(destinationId && { destination_id: destinationId }) };
+      return orAbsent(answerOf(api(mode).GET('/v1/stats', { params: { query }, signal })));
+    },
+    refetchInterval: range === '1h' ? 10_000 : 60_000,
+    placeholderData: keepPreviousData,
+  });
+
+/** Null where the service has no such endpoint. */
+async function orAbsent<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not_found') return null;
+    throw error;
+  }
+}
+
+/** So that rows of a list show names without a request each. */
+export function rememberDestinations(client: QueryClient, mode: Mode, destinations: readonly Destination[]): void {
+  for (const destination of destinations) {
+    client.setQueryData(destinationQuery(mode, destination.id).queryKey, destination);
+  }
+}

@@ -1,0 +1,141 @@
+// A delivery's attempts: on a line to scale, and one by one, each with what was answered and what to do about it.
+import type { Attempt, DeliveryWithRetries } from '../api/client.ts';
+import { explain, OUTCOME_WORD } from '../words/outcomes.ts';
+import { span } from '../words/time.ts';
+import { JsonView } from './json-view.tsx';
+import { DueTime, FullTime, Time, useTicking } from './show.tsx';
+
+const endOf = (attempt: Attempt): number => Date.parse(attempt.started_at) + attempt.duration_ms;
+const isGood = (attempt: Attempt): boolean => attempt.outcome === 'succeeded';
+
+export function AttemptScale({ delivery }: { delivery: DeliveryWithRetries }) {
+  const { retries, created_at: createdAt, next_attempt_at: nextAt } = delivery;
+  const now = useTicking((at) => at);
+  const start = Date.parse(createdAt);
+  const last = retries.at(-1);
+  const end = Math.max(last === undefined ? start : endOf(last), nextAt === null ? 0 : Date.parse(nextAt));
+  if (retries.length < 2 || end <= start) return null;
+  const x = (at: number): number => 1 + (98 * (at - start)) / (end - start);
+  return (
+    <div>
+      <svg className="scale" aria-hidden="true" preserveAspectRatio="none">
+        <line className="axis" x1="1%" x2="99%" y1="18" y2="18" />
+        {retries.map((attempt) => (
+          <rect
+            key={attempt.attempt}
+            className={isGood(attempt) ? 'good' : 'bad'}
+            x={`${x(Date.parse(attempt.started_at))}%`}
+            y="8"
+            width={`max(4px, ${(98 * attempt.duration_ms) / (end - start)}%)`}
+            height="20"
+            rx="1"
+          />
+        ))}
+        {nextAt !== null && <circle className="next" cx={`${x(Date.parse(nextAt))}%`} cy="18" r="5" />}
+      </svg>
+      <p className="scale-ends">
+        <Time at={createdAt} />
+        <span>{span(Math.max(0, Math.min(now, end) - start))} so far, to scale</span>
+        <Time at={new Date(end).toISOString()} />
+      </p>
+    </div>
+  );
+}
+
+export function AttemptTimeline({ delivery, whyNext }: { delivery: DeliveryWithRetries; whyNext: string | null }) {
+  const attempts = delivery.retries;
+  return (
+    <ol className="timeline" aria-label="Attempts">
+      <li>
+        Scheduled <FullTime at={delivery.created_at} />
+        {delivery.origin === 'replay' && <span className="muted"> by a replay</span>}
+      </li>
+      {attempts.map((attempt, index) => (
+        <AttemptItem
+          key={attempt.attempt}
+          attempt={attempt}
+          before={attempts[index - 1]}
+          isOpen={index === attempts.length - 1}
+        />
+      ))}
+      {delivery.completed_at === null && (
+        <li className="wait">
+          <p className="strong">
+            Next attempt: <DueTime at={delivery.next_attempt_at} />
+          </p>
+          {whyNext !== null && <p className="muted">{whyNext}</p>}
+        </li>
+      )}
+    </ol>
+  );
+}
+
+type ItemProps = { attempt: Attempt; before: Attempt | undefined; isOpen: boolean };
+
+function AttemptItem({ attempt, before, isOpen }: ItemProps) {
+  const { what, cause, action } = explain(attempt);
+  const gap = before === undefined ? null : Date.parse(attempt.started_at) - endOf(before);
+  return (
+    <>
+      {gap !== null && gap >= 1_000 && <li className="gap">{span(gap)} later</li>}
+      <li className={isGood(attempt) ? 'good' : 'bad'}>
+        <div className="row">
+          <h3>
+            Attempt {attempt.attempt}: {OUTCOME_WORD[attempt.outcome].toLowerCase()}
+          </h3>
+          {attempt.response_code !== null && <span className="chip">{attempt.response_code}</span>}
+          <span className="muted">
+            {span(attempt.duration_ms)}
+            {attempt.trigger === 'manual' && ', by hand'}
+          </span>
+        </div>
+        <p className="small">
+          <FullTime at={attempt.started_at} />
+        </p>
+        {!isGood(attempt) && (
+          <div className="stack-small">
+            <p>{what}</p>
+            {isOpen && cause !== '' && (
+              <div className="callout bad">
+                <p>{cause}</p>
+                {action !== '' && <p className="strong">{action}</p>}
+              </div>
+            )}
+          </div>
+        )}
+        <Answer attempt={attempt} isOpen={isOpen && !isGood(attempt)} />
+      </li>
+    </>
+  );
+}
+
+function Answer({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) {
+  const { response_headers: headers, response_body: body, response_body_encoding: encoding } = attempt;
+  if (headers === null && body === null) return null;
+  return (
+    <details open={isOpen && body !== null && body !== ''}>
+      <summary>Response</summary>
+      <div className="stack-small">
+        {headers !== null && <HeaderList headers={headers} />}
+        {body === null && <p className="muted">Its body is no longer kept.</p>}
+        {body === '' && <p className="muted">Its body was empty.</p>}
+        {body !== null && body !== '' && (
+          <JsonView text={body} label={`Body of the response to attempt ${attempt.attempt}`} />
+        )}
+        {encoding === 'base64' && <p className="muted small">Not text: shown in base64.</p>}
+        {attempt.response_body_truncated && <p className="tone-wait small">Cut: the rest was not kept.</p>}
+      </div>
+    </details>
+  );
+}
+
+export function HeaderList({ headers }: { headers: Record<string, string[] | string> }) {
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}: ${value}`),
+  );
+  return (
+    <pre className="code" tabIndex={0} aria-label="Headers">
+      {lines.join('\n')}
+    </pre>
+  );
+}

@@ -1,0 +1,72 @@
+// uPlot in the page's colours. It draws on a canvas: what it shows is also said in words beside it.
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import type { AlignedData, Options, Series } from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { usePreferences } from '../preferences.ts';
+
+export type Line = { label: string; color: string; fill?: boolean };
+
+type Props = {
+  label: string;
+  /** Seconds, as uPlot counts. */
+  times: readonly number[];
+  values: readonly (readonly (number | null)[])[];
+  lines: readonly Line[];
+  format: (value: number) => string;
+};
+
+const HEIGHT = 180;
+
+export function Chart({ label, times, values, lines, format }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const { theme, isUtc } = usePreferences();
+  const data = [times, ...values] as unknown as AlignedData;
+  const latest = useRef(data);
+  latest.current = data;
+  const key = JSON.stringify(lines);
+  useEffect(() => {
+    const element = place.current!;
+    const options = optionsOf(element.clientWidth, lines, format, isUtc);
+    const made = new uPlot(options, latest.current, element);
+    plot.current = made;
+    const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      made.destroy();
+    };
+    // Made anew when the colours change, not when values do.
+  }, [key, theme, isUtc]);
+  useEffect(() => plot.current?.setData(data));
+  return <div ref={place} role="img" aria-label={label} style={{ height: HEIGHT }} />;
+}
+
+function optionsOf(width: number, lines: readonly Line[], format: (value: number) => string, isUtc: boolean): Options {
+  const style = getComputedStyle(document.documentElement);
+  const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  const axis = { stroke: color('muted'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
+  const font = `12px ${style.getPropertyValue('--font')}`;
+  const series = lines.map((line): Series => ({
+    label: line.label,
+    stroke: color(line.color),
+    width: 1.5,
+    points: { show: false },
+    ...(line.fill && { fill: color(line.color) }),
+  }));
+  return {
+    width,
+    height: HEIGHT,
+    ...(isUtc && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') }),
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    padding: [8, 8, 0, 0],
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 0.001)] } },
+    axes: [
+      { ...axis, font, grid: { show: false } },
+      { ...axis, font, size: 56, values: (_plot, ticks) => ticks.map(format) },
+    ],
+    series: [{}, ...series],
+  };
+}

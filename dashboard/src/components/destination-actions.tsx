@@ -1,0 +1,32 @@
+// Pause and resume: the same button wherever a destination is shown.
+import { useQueryClient } from '@tanstack/react-query';
+import { answerOf, api } from '../api/client.ts';
+import { destinationQuery } from '../api/queries.ts';
+import { useMay, useMode } from './environment.ts';
+import { useNotice } from './notices.tsx';
+
+type Props = { id: string; isPaused: boolean; className?: string };
+
+export function PauseButton({ id, isPaused, className = 'button' }: Props) {
+  const mode = useMode();
+  const may = useMay();
+  const client = useQueryClient();
+  const notice = useNotice();
+  if (!may('manage')) return null;
+  const turn = async (): Promise<void> => {
+    try {
+      const status = isPaused ? 'active' : 'paused';
+      const request = api(mode).PATCH('/v1/destinations/{id}', { params: { path: { id } }, body: { status } });
+      client.setQueryData(destinationQuery(mode, id).queryKey, await answerOf(request));
+      notice(isPaused ? 'Resumed: what waited goes out now.' : 'Paused: events wait, and spend no attempts.');
+      await client.invalidateQueries({ queryKey: [mode] });
+    } catch (error) {
+      notice(error instanceof Error ? error.message : 'That was refused.');
+    }
+  };
+  return (
+    <button type="button" className={className} onClick={() => void turn()}>
+      {isPaused ? 'Resume' : 'Pause'}
+    </button>
+  );
+}

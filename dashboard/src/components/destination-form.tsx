@@ -1,0 +1,169 @@
+// What can be set of a destination, when it is made and later.
+import { useState } from 'react';
+import type { FormEvent } from 'react';
+import { ApiError } from '../api/client.ts';
+import type { Destination, Schemas } from '../api/client.ts';
+import { Field, TextField } from './field.tsx';
+import { Fault } from './show.tsx';
+
+export type DestinationValues = Pick<Schemas['DestinationPatch'], 'name' | 'max_in_flight' | 'rate_per_second'> & {
+  url: string;
+  headers?: Record<string, string>;
+  retry_policy?: Schemas['DestinationPatch']['retry_policy'];
+};
+
+type Props = {
+  destination?: Destination;
+  submit: string;
+  save: (values: DestinationValues) => Promise<void>;
+  onCancel: () => void;
+};
+
+export function DestinationForm({ destination, submit, save, onCancel }: Props) {
+  const [draft, setDraft] = useState(() => draftOf(destination));
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const set = (change: Partial<Draft>): void => setDraft({ ...draft, ...change });
+  const onSubmit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      await save(valuesOf(draft));
+    } catch (refusal) {
+      setError(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const isUrlAtFault = error instanceof ApiError && (error.param === '/url' || error.code === 'url_not_reachable');
+  return (
+    <form className="stack" onSubmit={(event) => void onSubmit(event)}>
+      <Field
+        label="URL"
+        type="url"
+        required
+        placeholder="https://example.com/webhooks"
+        value={draft.url}
+        fault={isUrlAtFault ? error.message : null}
+        onChange={({ target }) => set({ url: target.value })}
+      />
+      <Field label="Name" value={draft.name} onChange={({ target }) => set({ name: target.value })} />
+      <details>
+        <summary>Limits, headers, retries</summary>
+        <Options draft={draft} set={set} />
+      </details>
+      {!isUrlAtFault && <Fault error={error} />}
+      <div className="actions">
+        <button type="button" className="button quiet" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" className="button primary" disabled={isBusy}>
+          {submit}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Options({ draft, set }: { draft: Draft; set: (change: Partial<Draft>) => void }) {
+  return (
+    <div className="stack">
+      <Field
+        label="Requests at once"
+        type="number"
+        min={1}
+        max={1000}
+        placeholder="50"
+        value={draft.maxInFlight}
+        onChange={({ target }) => set({ maxInFlight: target.value })}
+      />
+      <Field
+        label="Attempts a second"
+        type="number"
+        min={0.1}
+        step="any"
+        placeholder="no limit"
+        value={draft.ratePerSecond}
+        onChange={({ target }) => set({ ratePerSecond: target.value })}
+      />
+      <TextField
+        label="Headers"
+        rows={3}
+        placeholder="x-tenant: acme"
+        hint="One a line. *** keeps the value that is stored."
+        value={draft.headers}
+        onChange={({ target }) => set({ headers: target.value })}
+      />
+      <Field
+        label="Delays between attempts, in seconds"
+        placeholder="5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400"
+        hint={
+          draft.hasFormula
+            ? 'This destination has a formula; leave this empty to keep it.'
+            : 'Empty: the default schedule.'
+        }
+        value={draft.schedule}
+        onChange={({ target }) => set({ schedule: target.value })}
+      />
+    </div>
+  );
+}
+
+type Draft = {
+  url: string;
+  name: string;
+  maxInFlight: string;
+  ratePerSecond: string;
+  headers: string;
+  schedule: string;
+  /** The policy as it is, so that what this form does not show is not lost. */
+  policy: Destination['retry_policy'];
+  hasFormula: boolean;
+};
+
+function draftOf(destination: Destination | undefined): Draft {
+  const policy = destination?.retry_policy ?? null;
+  const schedule = policy !== null && 'schedule_seconds' in policy ? policy.schedule_seconds : undefined;
+  return {
+    url: destination?.url ?? '',
+    name: destination?.name ?? '',
+    maxInFlight: destination === undefined ? '' : String(destination.max_in_flight ?? ''),
+    ratePerSecond: String(destination?.rate_per_second ?? ''),
+    headers: Object.entries(destination?.headers ?? {})
+      .map(([name, value]) => `${name}: ${value}`)
+      .join('\n'),
+    schedule: schedule?.join(', ') ?? '',
+    policy,
+    hasFormula: policy !== null && schedule === undefined && Object.keys(policy).length > 0,
+  };
+}
+
+function valuesOf(draft: Draft): DestinationValues {
+  const headers = draft.headers
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1).trim()] as const);
+  return {
+    url: draft.url.trim(),
+    name: draft.name.trim() || null,
+    max_in_flight: draft.maxInFlight === '' ? null : Number(draft.maxInFlight),
+    rate_per_second: draft.ratePerSecond === '' ? null : Number(draft.ratePerSecond),
+    headers: Object.fromEntries(headers),
+    retry_policy: policyOf(draft),
+  };
+}
+
+function policyOf({ schedule, policy, hasFormula }: Draft): Schemas['RetryPolicy'] | null {
+  if (schedule.trim() === '') return hasFormula ? policy : null;
+  const delays = schedule
+    .split(/[\s,]+/)
+    .filter((part) => part !== '')
+    .map(Number);
+  const { timeout_seconds: timeout, jitter } = policy ?? {};
+  return {
+    schedule_seconds: delays,
+    ...(timeout !== undefined && { timeout_seconds: timeout }),
+    ...(jitter !== undefined && { jitter }),
+  };
+}

@@ -1,0 +1,108 @@
+// Questions and forms above the page. Base UI keeps the focus inside and gives it back.
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { Fault } from './show.tsx';
+
+type Props = {
+  title: string;
+  open: boolean;
+  onClose: () => void;
+  children: ReactNode;
+  wide?: boolean;
+};
+
+export function Dialog({ title, open, onClose, children, wide = false }: Props) {
+  return (
+    <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="backdrop" />
+        <Base.Popup className={wide ? 'dialog wide' : 'dialog'}>
+          <Base.Title render={<h2 />}>{title}</Base.Title>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** A dialog whose first control says what it is for. */
+export function BareDialog({ label, onClose, children }: { label: string; onClose: () => void; children: ReactNode }) {
+  return (
+    <Base.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="backdrop" />
+        <Base.Popup className="dialog palette" aria-label={label}>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+type ConfirmProps = {
+  /** What the button that opens it says. */
+  label: string;
+  title: string;
+  children: ReactNode;
+  /** What the button that does it says. */
+  confirm: string;
+  danger?: boolean;
+  className?: string;
+  act: () => Promise<unknown>;
+};
+
+/** A button that asks before it acts, and shows what was refused. */
+export function ConfirmButton({ label, title, children, confirm, danger = false, className, act }: ConfirmProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className={className ?? `button${danger ? ' danger' : ''}`} onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      <Dialog title={title} open={isOpen} onClose={() => setOpen(false)}>
+        <ConfirmBody confirm={confirm} danger={danger} act={act} onDone={() => setOpen(false)}>
+          {children}
+        </ConfirmBody>
+      </Dialog>
+    </>
+  );
+}
+
+type BodyProps = Pick<ConfirmProps, 'children' | 'confirm' | 'danger' | 'act'> & { onDone: () => void };
+
+function ConfirmBody({ children, confirm, danger, act, onDone }: BodyProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+      onDone();
+    } catch (refusal) {
+      setError(refusal);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <div>{children}</div>
+      <Fault error={error} />
+      <div className="actions">
+        <button type="button" className="button quiet" onClick={onDone}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          className={`button ${danger ? 'danger' : 'primary'}`}
+          disabled={isBusy}
+          onClick={() => void run()}
+        >
+          {confirm}
+        </button>
+      </div>
+    </>
+  );
+}

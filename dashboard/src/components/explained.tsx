@@ -1,0 +1,56 @@
+// Which subscriptions an event goes to, which it nearly did, and the condition that decided.
+import { useQuery } from '@tanstack/react-query';
+import { answerOf, api, ApiError } from '../api/client.ts';
+import type { Explained } from '../api/coming.ts';
+import { useMode } from './environment.ts';
+import { Card } from './page.tsx';
+import { Badge, DestinationLink } from './show.tsx';
+
+const SHOWN_MAX = 50;
+
+type Request = { event_id: string } | { type: string; body: object };
+
+export function ExplainCard({ request }: { request: Request }) {
+  const mode = useMode();
+  const { data, error } = useQuery({
+    queryKey: [mode, 'explain', request],
+    queryFn: ({ signal }) => answerOf(api(mode).POST('/v1/explain', { body: request, signal })),
+  });
+  if (error instanceof ApiError || data === undefined) return null;
+  const shown = data.subscriptions.slice(0, SHOWN_MAX);
+  return (
+    <Card title="Who wants it, as the subscriptions are now">
+      {shown.length === 0 ? (
+        <p className="muted">No subscription’s pattern matches, nor would with one segment more or less.</p>
+      ) : (
+        <ul className="stack">
+          {shown.map((found) => (
+            <Subscription key={found.subscription_id} found={found} />
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Subscription({ found }: { found: Explained }) {
+  const failed = (found.filter ?? []).filter(({ holds }) => !holds);
+  return (
+    <li className="stack-small">
+      <div className="row">
+        <Badge tone={found.matches ? 'good' : 'idle'}>{found.matches ? 'Matches' : 'Does not match'}</Badge>
+        <DestinationLink id={found.destination_id} />
+      </div>
+      {!found.pattern_matches && <p className="muted">Its pattern does not match the type.</p>}
+      {failed.map(({ path, operator, expected, found: value }, index) => (
+        <p key={index} className="small">
+          <code>
+            {path} {operator} {JSON.stringify(expected)}
+          </code>
+          <span className="muted"> does not hold; there is </span>
+          <code>{value === undefined ? 'nothing' : JSON.stringify(value)}</code>
+        </p>
+      ))}
+    </li>
+  );
+}

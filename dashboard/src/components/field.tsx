@@ -1,0 +1,49 @@
+import { useId } from 'react';
+import type { InputHTMLAttributes, ReactNode, TextareaHTMLAttributes } from 'react';
+
+type Common = { label: string; hint?: ReactNode; fault?: string | null };
+
+export function Field({ label, hint, fault, ...input }: Common & InputHTMLAttributes<HTMLInputElement>) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        className="input"
+        spellCheck={false}
+        autoComplete="off"
+        aria-invalid={fault != null}
+        aria-describedby={`${id}-hint`}
+        {...input}
+      />
+      <Hint id={`${id}-hint`} hint={hint} fault={fault} />
+    </div>
+  );
+}
+
+export function TextField({ label, hint, fault, ...input }: Common & TextareaHTMLAttributes<HTMLTextAreaElement>) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <textarea
+        id={id}
+        className="input"
+        spellCheck={false}
+        aria-invalid={fault != null}
+        aria-describedby={`${id}-hint`}
+        {...input}
+      />
+      <Hint id={`${id}-hint`} hint={hint} fault={fault} />
+    </div>
+  );
+}
+
+function Hint({ id, hint, fault }: { id: string; hint?: ReactNode; fault?: string | null }) {
+  return (
+    <div id={id} className={`small ${fault == null ? 'muted' : 'tone-bad'}`}>
+      {fault ?? hint}
+    </div>
+  );
+}

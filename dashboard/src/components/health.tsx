@@ -1,0 +1,57 @@
+// How a destination is doing, in the service's own words and figures.
+import { useQuery } from '@tanstack/react-query';
+import { healthQuery } from '../api/queries.ts';
+import { count, percent, seconds } from '../words/numbers.ts';
+import { useMode } from './environment.ts';
+import { Time } from './show.tsx';
+
+const TONE = { healthy: 'good', failing: 'bad', paused: 'wait', idle: '' } as const;
+
+export function HealthCard({ id }: { id: string }) {
+  const mode = useMode();
+  const { data: health } = useQuery(healthQuery(mode, id));
+  if (health == null) return null;
+  const share = (value: number | null): string => (value === null ? '–' : percent(value));
+  return (
+    <div className="stack-small">
+      {health.state !== 'paused' && (
+        <p className={`callout ${TONE[health.state]}`}>
+          <span className="strong">{health.summary}</span>
+        </p>
+      )}
+      <dl className="figures" aria-label="Health">
+        <div className="figure">
+          <dt>Success, 1 h</dt>
+          <dd>{share(health.success_rate_1h)}</dd>
+          <small>{share(health.success_rate_24h)} in 24 h</small>
+        </div>
+        <div className="figure">
+          <dt>Attempt, p50</dt>
+          <dd>{health.attempt_seconds?.p50 == null ? '–' : seconds(health.attempt_seconds.p50)}</dd>
+          <small>p99 {health.attempt_seconds?.p99 == null ? '–' : seconds(health.attempt_seconds.p99)}</small>
+        </div>
+        <div className="figure">
+          <dt>In flight</dt>
+          <dd>{count(health.in_flight)}</dd>
+          <small>of {count(health.in_flight_limit)} just now</small>
+        </div>
+        <div className="figure">
+          <dt>Unfinished</dt>
+          <dd>{count(health.unfinished)}</dd>
+          <small>
+            oldest due <Time at={health.oldest_due_at} none="none" />
+          </small>
+        </div>
+        <div className="figure">
+          <dt>Last success</dt>
+          <dd>
+            <Time at={health.last_success_at} none="none" />
+          </dd>
+          <small>
+            next attempt <Time at={health.next_attempt_at} none="none" />
+          </small>
+        </div>
+      </dl>
+    </div>
+  );
+}

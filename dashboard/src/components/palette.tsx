@@ -1,0 +1,88 @@
+// Search and commands: any id or its beginning, a destination's name or host, an event type, a page.
+import { Autocomplete } from '@base-ui/react/autocomplete';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useDeferredValue, useState } from 'react';
+import { BareDialog } from './dialog.tsx';
+import { useMay, useMode } from './environment.ts';
+import { findTargets } from './find-targets.ts';
+import type { Target } from './find-targets.ts';
+import { PAGES } from './pages.ts';
+import { setPreference, usePreferences } from '../preferences.ts';
+
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('');
+  const wanted = useDeferredValue(text.trim());
+  const mode = useMode();
+  const client = useQueryClient();
+  const commands = useCommands();
+  const found = useQuery({
+    queryKey: [mode, 'search', wanted],
+    queryFn: ({ signal }) => findTargets(client, mode, wanted, signal),
+    enabled: wanted.length > 1,
+    staleTime: 5_000,
+  });
+  const matching = commands.filter(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()));
+  const items: Target[] = [...(wanted.length > 1 ? (found.data ?? []) : []), ...matching];
+  const go = useGo(onClose);
+  return (
+    <BareDialog label="Search" onClose={onClose}>
+      <Autocomplete.Root
+        items={items}
+        mode="none"
+        open
+        inline
+        autoHighlight="always"
+        itemToStringValue={(item: Target) => item.label}
+        value={text}
+        onValueChange={(value, { reason }) => reason !== 'item-press' && setText(value)}
+      >
+        <Autocomplete.Input aria-label="Search" placeholder="An id or its beginning, a destination, a page" />
+        <Autocomplete.List>
+          {(item: Target) => (
+            <Autocomplete.Item key={item.key} value={item} onClick={() => go(item)}>
+              <span className="cut">{item.label}</span>
+              <span className="muted small nowrap">{item.note}</span>
+            </Autocomplete.Item>
+          )}
+        </Autocomplete.List>
+        <div className="hint" role="status">
+          {found.isFetching && items.length === 0 ? 'Searching…' : items.length === 0 ? 'Nothing found.' : ''}
+        </div>
+      </Autocomplete.Root>
+    </BareDialog>
+  );
+}
+
+function useCommands(): Target[] {
+  const mode = useMode();
+  const may = useMay();
+  const { isUtc } = usePreferences();
+  const other = mode === 'live' ? 'test' : 'live';
+  return [
+    ...PAGES.filter(({ scope }) => may(scope)).map(({ to, label }) => ({
+      key: to,
+      label,
+      note: 'page',
+      open: { to, params: { mode } },
+    })),
+    { key: 'mode', label: `Go to ${other}`, note: 'environment', open: { to: '/$mode', params: { mode: other } } },
+    {
+      key: 'utc',
+      label: isUtc ? 'Show local times' : 'Show times in UTC',
+      note: 'setting',
+      act: () => setPreference({ isUtc: !isUtc }),
+    },
+    { key: 'light', label: 'Light theme', note: 'setting', act: () => setPreference({ theme: 'light' }) },
+    { key: 'dark', label: 'Dark theme', note: 'setting', act: () => setPreference({ theme: 'dark' }) },
+  ];
+}
+
+function useGo(onClose: () => void): (target: Target) => void {
+  const navigate = useNavigate();
+  return (target) => {
+    onClose();
+    target.act?.();
+    if (target.open !== undefined) void navigate(target.open as Parameters<typeof navigate>[0]);
+  };
+}

@@ -1,0 +1,65 @@
+// Rows chosen on a page, and what is done to all of them: one request each, a few at a time.
+import { useState } from 'react';
+import { useNotice } from './notices.tsx';
+import { plural } from '../words/numbers.ts';
+
+const AT_ONCE = 4;
+
+export function useSelection() {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const choose = (ids: readonly string[], isChosen: boolean): void =>
+    setChosen((before) => {
+      const after = new Set(before);
+      for (const id of ids) {
+        if (isChosen) after.add(id);
+        else after.delete(id);
+      }
+      return after;
+    });
+  return { chosen, choose, clear: () => setChosen(new Set()) };
+}
+
+type Props = {
+  chosen: ReadonlySet<string>;
+  clear: () => void;
+  verb: string;
+  act: (id: string) => Promise<unknown>;
+  onDone: () => void;
+};
+
+export function BulkBar({ chosen, clear, verb, act, onDone }: Props) {
+  const [left, setLeft] = useState<number | null>(null);
+  const notice = useNotice();
+  if (chosen.size === 0) return null;
+  const run = async (): Promise<void> => {
+    const ids = [...chosen];
+    let failed = 0;
+    setLeft(ids.length);
+    const take = async (): Promise<void> => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+        await act(id).catch(() => failed++);
+        setLeft((before) => (before ?? 1) - 1);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, take));
+    setLeft(null);
+    notice(
+      failed === 0 ? `${verb}: ${plural(chosen.size, 'delivery', 'deliveries')}.` : `${verb}: ${failed} were refused.`,
+    );
+    clear();
+    onDone();
+  };
+  return (
+    <div className="bulk" role="region" aria-label="Selected">
+      <span>{left === null ? `${chosen.size} selected` : `${left} to go…`}</span>
+      <div className="actions">
+        <button type="button" className="button quiet" onClick={clear}>
+          Clear
+        </button>
+        <button type="button" className="button primary" disabled={left !== null} onClick={() => void run()}>
+          {verb}
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,151 @@
+// The frame of every page: where one is, which environment this is, and the way to everything else.
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import type { Mode } from '../api/client.ts';
+import { operationsQuery } from '../api/queries.ts';
+import { sessionsQuery, signOut, useSessions } from '../api/session.ts';
+import { setPreference, usePreferences } from '../preferences.ts';
+import type { Theme } from '../preferences.ts';
+import { useIsThere } from './absent.ts';
+import { useMay, useMode } from './environment.ts';
+import { Logo } from './logo.tsx';
+import { PAGES } from './pages.ts';
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
+
+export function Shell() {
+  const mode = useMode();
+  const [isSearching, setSearching] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  useSearchKeys(() => setSearching(true));
+  useEffect(() => {
+    document.documentElement.dataset['mode'] = mode;
+  }, [mode]);
+  // Who does not see the page change hears it: the focus goes to the new page's beginning.
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current !== path) main.current?.focus({ preventScroll: true });
+    shown.current = path;
+  }, [path]);
+  return (
+    <div className="shell" data-mode={mode}>
+      <a className="skip" href="#main">
+        To the content
+      </a>
+      <Side onSearch={() => setSearching(true)} />
+      <main id="main" ref={main} tabIndex={-1}>
+        <Outlet key={mode} />
+      </main>
+      {isSearching && (
+        <Suspense>
+          <Palette onClose={() => setSearching(false)} />
+        </Suspense>
+      )}
+    </div>
+  );
+}
+
+function useSearchKeys(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isTyping = event.target instanceof Element && event.target.closest('input, textarea, select') !== null;
+      const isCommand = event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey);
+      if (!isCommand && (event.key !== '/' || isTyping)) return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  });
+}
+
+function Side({ onSearch }: { onSearch: () => void }) {
+  const mode = useMode();
+  return (
+    <div className="side">
+      <Link className="brand" to="/$mode" params={{ mode }}>
+        <Logo size={22} />
+        Postrider
+      </Link>
+      <ModeSwitch />
+      <button type="button" className="search-open" onClick={onSearch}>
+        Search <kbd>/</kbd>
+      </button>
+      <Navigation />
+      <Settings />
+    </div>
+  );
+}
+
+function ModeSwitch() {
+  const mode = useMode();
+  const choices: Mode[] = ['test', 'live'];
+  return (
+    <nav className="modes" aria-label="Environment">
+      {choices.map((choice) => (
+        <Link key={choice} to="/$mode" params={{ mode: choice }} aria-current={choice === mode ? 'true' : undefined}>
+          {choice === 'test' ? 'Test' : 'Live'}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function Navigation() {
+  const mode = useMode();
+  const may = useMay();
+  const hasOperations = useIsThere(operationsQuery(mode, {}));
+  const shown = PAGES.filter(({ to, scope }) => may(scope) && (to !== '/$mode/operations' || hasOperations));
+  const list = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // Where the pages are a row that scrolls, the current one is in view.
+  useEffect(() => {
+    const current = list.current?.querySelector('[aria-current]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [path, shown.length]);
+  return (
+    <nav ref={list} className="pages" aria-label="Pages">
+      <ul>
+        {shown.map(({ to, label }) => (
+          <li key={to} className={to === '/$mode/send' || to === '/$mode/keys' ? 'apart' : undefined}>
+            <Link to={to} params={{ mode }} activeOptions={{ exact: to === '/$mode', includeSearch: false }}>
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+const NEXT_THEME: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
+const THEME_WORD: Record<Theme, string> = { system: 'as the system', light: 'light', dark: 'dark' };
+
+function Settings() {
+  const mode = useMode();
+  const { theme, isUtc } = usePreferences();
+  const session = useSessions().find((candidate) => candidate.mode === mode);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const leave = async (): Promise<void> => {
+    await signOut(mode);
+    client.removeQueries({ queryKey: [mode] });
+    await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+    await navigate({ to: '/' });
+  };
+  return (
+    <footer>
+      <button type="button" className="button quiet slim" onClick={() => setPreference({ isUtc: !isUtc })}>
+        Times: {isUtc ? 'UTC' : 'local'}
+      </button>
+      <button type="button" className="button quiet slim" onClick={() => setPreference({ theme: NEXT_THEME[theme] })}>
+        Theme: {THEME_WORD[theme]}
+      </button>
+      <button type="button" className="button quiet slim" onClick={() => void leave()} title={session?.key.id}>
+        <span className="cut">Sign out{session?.key.name ? ` (${session.key.name})` : ''}</span>
+      </button>
+    </footer>
+  );
+}

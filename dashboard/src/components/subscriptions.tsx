@@ -1,0 +1,158 @@
+// Which events a destination gets.
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { FormEvent } from 'react';
+import { answerOf, api, ApiError } from '../api/client.ts';
+import type { Subscription } from '../api/client.ts';
+import { subscriptionsQuery } from '../api/queries.ts';
+import { ConfirmButton, Dialog } from './dialog.tsx';
+import { useMay, useMode } from './environment.ts';
+import { Field, TextField } from './field.tsx';
+import { Card } from './page.tsx';
+import { Empty, Fault, Time } from './show.tsx';
+
+export function Subscriptions({ destinationId }: { destinationId: string }) {
+  const mode = useMode();
+  const may = useMay();
+  const { data, error } = useQuery(subscriptionsQuery(mode, { destination_id: destinationId }));
+  return (
+    <Card title="Subscriptions" flush actions={may('manage') && <Add destinationId={destinationId} />}>
+      <Fault error={error} />
+      {data?.data.length === 0 && (
+        <Empty title="It gets nothing">Without a subscription no event goes to this destination.</Empty>
+      )}
+      {data !== undefined && data.data.length > 0 && (
+        <div className="table-wrap">
+          <table className="cards" aria-label="Subscriptions">
+            <thead>
+              <tr>
+                <th>Event type</th>
+                <th>Filter</th>
+                <th>Added</th>
+                <th className="fit">
+                  <span className="unseen">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.data.map((subscription) => (
+                <Row key={subscription.id} subscription={subscription} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {data?.has_more && <p className="pager muted">Only the newest {data.data.length} are shown.</p>}
+    </Card>
+  );
+}
+
+function Row({ subscription }: { subscription: Subscription }) {
+  const mode = useMode();
+  const may = useMay();
+  const client = useQueryClient();
+  const { id, event_type: type, filter } = subscription;
+  const remove = async (): Promise<void> => {
+    await answerOf(api(mode).DELETE('/v1/subscriptions/{id}', { params: { path: { id } } }));
+    await client.invalidateQueries({ queryKey: [mode, '/v1/subscriptions'] });
+  };
+  return (
+    <tr>
+      <td className="lead">
+        <span className="chip">{type}</span>
+      </td>
+      <td className="whole">
+        {filter === null ? <span className="muted">every such event</span> : <code>{JSON.stringify(filter)}</code>}
+      </td>
+      <td className="wide-only">
+        <Time at={subscription.created_at} />
+      </td>
+      <td className="fit last end">
+        {may('manage') && (
+          <ConfirmButton
+            label="Remove"
+            title="Remove the subscription"
+            confirm="Remove"
+            danger
+            className="button slim"
+            act={remove}
+          >
+            <p>
+              Later events of <code>{type}</code> no longer go here through it. What is scheduled still goes out.
+            </p>
+          </ConfirmButton>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Add({ destinationId }: { destinationId: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="button slim" onClick={() => setOpen(true)}>
+        Add
+      </button>
+      <Dialog title="Add a subscription" open={isOpen} onClose={() => setOpen(false)}>
+        <AddForm destinationId={destinationId} onDone={() => setOpen(false)} />
+      </Dialog>
+    </>
+  );
+}
+
+function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () => void }) {
+  const mode = useMode();
+  const client = useQueryClient();
+  const [type, setType] = useState('');
+  const [filter, setFilter] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setError(null);
+    try {
+      const parsed = filter.trim() === '' ? null : (JSON.parse(filter) as Record<string, unknown>);
+      const body = { destination_id: destinationId, event_type: type.trim(), filter: parsed };
+      await answerOf(api(mode).POST('/v1/subscriptions', { body }));
+      await client.invalidateQueries({ queryKey: [mode, '/v1/subscriptions'] });
+      onDone();
+    } catch (refusal) {
+      setError(refusal);
+    }
+  };
+  const message = error instanceof Error ? error.message : null;
+  const isFilter = error instanceof SyntaxError || (error instanceof ApiError && error.param?.startsWith('/filter'));
+  const isType = error instanceof ApiError && error.param === '/event_type';
+  return (
+    <form className="stack" onSubmit={(event) => void submit(event)}>
+      <Field
+        label="Event type or pattern"
+        required
+        autoFocus
+        placeholder="order.paid"
+        hint="order.* is one more segment, order.** one or more, ** every event."
+        fault={isType ? message : null}
+        value={type}
+        onChange={({ target }) => setType(target.value)}
+      />
+      <TextField
+        label="Filter (optional)"
+        rows={5}
+        placeholder={'{ "$.currency": "EUR", "$.total": { "$gte": 100 } }'}
+        hint="Conditions on the body, as JSON, all of which must hold."
+        fault={isFilter ? message : null}
+        value={filter}
+        onChange={({ target }) => setFilter(target.value)}
+      />
+      {!isFilter && !isType && <Fault error={error} />}
+      <div className="actions">
+        <button type="button" className="button quiet" onClick={onDone}>
+          Cancel
+        </button>
+        <button type="submit" className="button primary">
+          Add
+        </button>
+      </div>
+    </form>
+  );
+}

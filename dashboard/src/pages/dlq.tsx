@@ -1,0 +1,152 @@
+import { useQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { answerOf, api } from '../api/client.ts';
+import type { Delivery } from '../api/client.ts';
+import type { DryRun, Operation } from '../api/coming.ts';
+import { dlqQuery, operationsQuery } from '../api/queries.ts';
+import { useIsThere } from '../components/absent.ts';
+import { BulkOperationButton } from '../components/bulk-operation.tsx';
+import { DeliveryTable } from '../components/delivery-table.tsx';
+import { DestinationFilter } from '../components/destination-filter.tsx';
+import { useMay, useMode } from '../components/environment.ts';
+import { Filters, PeriodFilter, requestOf, useFilters } from '../components/filters.tsx';
+import { Card, Page } from '../components/page.tsx';
+import { Pager } from '../components/pager.tsx';
+import { BulkBar, useSelection } from '../components/select-many.tsx';
+import { DestinationLink, Empty, Fault } from '../components/show.tsx';
+import type { Search } from '../router.tsx';
+import { count } from '../words/numbers.ts';
+import { DEAD_REASON } from '../words/outcomes.ts';
+
+export function Dlq() {
+  const mode = useMode();
+  const may = useMay();
+  const search: Search = useSearch({ strict: false });
+  const query = requestOf(search, ['destination_id', 'event_id']);
+  const { data, error, isPlaceholderData, refetch } = useQuery(dlqQuery(mode, query));
+  const hasOperations = useIsThere(operationsQuery(mode, {})) && may('operate');
+  const selection = useSelection();
+  const replay = (id: string): Promise<unknown> =>
+    answerOf(api(mode).POST('/v1/dlq/{delivery_id}/replay', { params: { path: { delivery_id: id } } }));
+  const { cursor: _, ...filter } = query;
+  return (
+    <Page
+      title="Dead letters"
+      actions={
+        hasOperations &&
+        data !== undefined &&
+        data.data.length > 0 && <ReplayAll label="Replay all" title="Replay all that match" filter={filter} />
+      }
+    >
+      <Filters>
+        <DestinationFilter />
+        <PeriodFilter />
+      </Filters>
+      <Fault error={error} retry={() => void refetch()} />
+      {data !== undefined && (
+        <div className="stack">
+          {data.data.length > 0 && <Groups deliveries={data.data} isPart={data.has_more} canReplay={hasOperations} />}
+          <section className="card">
+            {data.data.length === 0 ? (
+              <NoDead isFiltered={Object.keys(query).length > 0} />
+            ) : (
+              <DeliveryTable
+                label="Dead letters"
+                deliveries={data.data}
+                isBusy={isPlaceholderData}
+                selection={may('operate') ? selection : undefined}
+              />
+            )}
+            <Pager page={data} query={query} />
+          </section>
+        </div>
+      )}
+      <BulkBar {...selection} verb="Replay" act={replay} onDone={() => void refetch()} />
+    </Page>
+  );
+}
+
+function NoDead({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="None match">Of this destination and time nothing is dead.</Empty>
+  ) : (
+    <Empty title="No dead letters">Every delivery arrived, or is still being tried.</Empty>
+  );
+}
+
+type Group = { destinationId: string; reason: NonNullable<Delivery['dead_reason']>; size: number };
+
+function groupsOf(deliveries: readonly Delivery[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { destination_id: destinationId, dead_reason: reason } of deliveries) {
+    if (reason === null) continue;
+    const key = `${destinationId} ${reason}`;
+    const group = groups.get(key) ?? { destinationId, reason, size: 0 };
+    groups.set(key, { ...group, size: group.size + 1 });
+  }
+  return [...groups.values()].sort((a, b) => b.size - a.size);
+}
+
+type GroupsProps = { deliveries: readonly Delivery[]; isPart: boolean; canReplay: boolean };
+
+/** By destination and cause. The counts are of this page: the dry run counts all of a group. */
+function Groups({ deliveries, isPart, canReplay }: GroupsProps) {
+  const [, change] = useFilters();
+  return (
+    <Card title={isPart ? `Causes among the ${deliveries.length} shown` : 'Causes'} flush>
+      <div className="table-wrap">
+        <table className="cards" aria-label="By destination and cause">
+          <thead>
+            <tr>
+              <th>Destination</th>
+              <th>Cause</th>
+              <th>What to do</th>
+              <th className="number">Dead</th>
+              <th className="fit">
+                <span className="unseen">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {groupsOf(deliveries).map((group) => (
+              <tr key={`${group.destinationId} ${group.reason}`}>
+                <td className="lead">
+                  <DestinationLink id={group.destinationId} />
+                </td>
+                <td className="whole">{DEAD_REASON[group.reason].word}</td>
+                <td className="muted whole">{DEAD_REASON[group.reason].action}</td>
+                <td className="number end">{count(group.size)}</td>
+                <td className="fit whole last">
+                  <div className="row">
+                    <button
+                      type="button"
+                      className="button slim"
+                      onClick={() => change({ destination_id: group.destinationId })}
+                    >
+                      Show
+                    </button>
+                    {canReplay && group.reason !== 'destination_deleted' && <ReplayGroup group={group} />}
+                  </div>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function ReplayGroup({ group }: { group: Group }) {
+  const filter = { destination_id: group.destinationId, dead_reason: group.reason };
+  return <ReplayAll label="Replay" title="Replay this group" filter={filter} className="button slim" />;
+}
+
+type ReplayProps = { label: string; title: string; filter: Search; className?: string };
+
+function ReplayAll({ label, title, filter, className = 'button' }: ReplayProps) {
+  const mode = useMode();
+  const start = (dryRun: boolean): Promise<Operation | DryRun> =>
+    answerOf(api(mode).POST('/v1/dlq/replay', { body: { ...(filter as object), dry_run: dryRun } }));
+  return <BulkOperationButton label={label} title={title} verb="Replay them" className={className} start={start} />;
+}

@@ -1,0 +1,121 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { answerOf, api } from '../api/client.ts';
+import type { Operation, OperationStatus } from '../api/coming.ts';
+import { operationsQuery } from '../api/queries.ts';
+import { useMay, useMode } from '../components/environment.ts';
+import { pick } from '../components/filters.tsx';
+import { useNotice } from '../components/notices.tsx';
+import { OperationProgress } from '../components/operation-progress.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager } from '../components/pager.tsx';
+import { Badge, Empty, Fault, Time } from '../components/show.tsx';
+import type { Search } from '../router.tsx';
+import type { Tone } from '../words/outcomes.ts';
+
+const STATUS: Record<OperationStatus, { word: string; tone: Tone }> = {
+  running: { word: 'Running', tone: 'wait' },
+  paused: { word: 'Paused', tone: 'idle' },
+  done: { word: 'Done', tone: 'good' },
+  cancelled: { word: 'Cancelled', tone: 'idle' },
+  failed: { word: 'Failed', tone: 'bad' },
+};
+
+export function Operations() {
+  const mode = useMode();
+  const search: Search = useSearch({ strict: false });
+  const query = pick(search, ['cursor']);
+  const { data, error } = useQuery({
+    ...operationsQuery(mode, query),
+    refetchInterval: ({ state }) => (state.data?.data.some(({ status }) => status === 'running') ? 1_000 : 10_000),
+  });
+  return (
+    <Page title="Operations">
+      <Fault error={error} />
+      {data !== undefined && (
+        <section className="card">
+          {data.data.length === 0 ? (
+            <Empty title="No operations yet">
+              Replaying a group of dead letters, or recovering a destination, starts one and shows it here.
+            </Empty>
+          ) : (
+            <div className="table-wrap">
+              <table className="cards" aria-label="Operations">
+                <thead>
+                  <tr>
+                    <th>Operation</th>
+                    <th>Status</th>
+                    <th>Progress</th>
+                    <th>Started</th>
+                    <th className="fit">
+                      <span className="unseen">Actions</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {data.data.map((operation) => (
+                    <Row key={operation.id} operation={operation} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+          <Pager page={data} query={query} />
+        </section>
+      )}
+    </Page>
+  );
+}
+
+function Row({ operation }: { operation: Operation }) {
+  const { word, tone } = STATUS[operation.status];
+  return (
+    <tr>
+      <td className="lead">
+        <span className="strong" title={operation.id}>
+          {operation.kind.replaceAll(/[._]/g, ' ')}
+        </span>
+        <code className="cut muted">{JSON.stringify(operation.request)}</code>
+      </td>
+      <td className="end">
+        <Badge tone={tone}>{word}</Badge>
+      </td>
+      <td className="whole">
+        <OperationProgress operation={operation} />
+      </td>
+      <td>
+        <Time at={operation.created_at} />
+      </td>
+      <td className="fit">
+        <Actions operation={operation} />
+      </td>
+    </tr>
+  );
+}
+
+function Actions({ operation }: { operation: Operation }) {
+  const mode = useMode();
+  const may = useMay();
+  const notice = useNotice();
+  const client = useQueryClient();
+  if (!may('operate') || operation.finished_at !== null) return null;
+  const turn = async (verb: 'cancel' | 'pause' | 'resume'): Promise<void> => {
+    try {
+      await answerOf(api(mode).POST(`/v1/operations/{id}/${verb}`, { params: { path: { id: operation.id } } }));
+    } catch (error) {
+      notice(error instanceof Error ? error.message : 'That was refused.');
+    }
+    await client.invalidateQueries({ queryKey: [mode, '/v1/operations'] });
+  };
+  const isRunning = operation.status === 'running';
+  return (
+    <div className="row">
+      <button type="button" className="button slim" onClick={() => void turn(isRunning ? 'pause' : 'resume')}>
+        {isRunning ? 'Pause' : 'Resume'}
+      </button>
+      <button type="button" className="button slim" onClick={() => void turn('cancel')}>
+        Cancel
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,261 @@
+// Do events flow, which destination is in trouble and why, what helps.
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import type { StatsNow, StatsPoint, Trouble } from '../api/coming.ts';
+import { deliveriesQuery, destinationsQuery, RANGES, statsNowQuery, statsQuery } from '../api/queries.ts';
+import type { Range } from '../api/queries.ts';
+import { useLive } from '../api/stream.ts';
+import { Chart } from '../components/chart.tsx';
+import type { Line } from '../components/chart.tsx';
+import { DeliveryTable } from '../components/delivery-table.tsx';
+import { useMode } from '../components/environment.ts';
+import { attemptsOf } from '../components/health-strip.tsx';
+import { Card, Page } from '../components/page.tsx';
+import { Badge, Empty, Fault, Time } from '../components/show.tsx';
+import type { Search } from '../router.tsx';
+import { count, percent, plural, rate, seconds } from '../words/numbers.ts';
+import { PauseButton } from '../components/destination-actions.tsx';
+
+export function Overview() {
+  const mode = useMode();
+  const { data: now, error } = useQuery(statsNowQuery(mode));
+  return (
+    <Page title="Overview">
+      <Fault error={error} />
+      <div className="stack">
+        {now != null && <Figures now={now} />}
+        {now != null && <Troubles troubles={now.troubles} />}
+        {now != null && <Charts />}
+        <Latest />
+      </div>
+    </Page>
+  );
+}
+
+function Figures({ now }: { now: StatsNow }) {
+  const mode = useMode();
+  const waiting = now.pending + now.retrying;
+  return (
+    <dl className="figures" aria-label="Now">
+      <div className="figure">
+        <dt>Events a second</dt>
+        <dd>{rate(now.events_per_second)}</dd>
+      </div>
+      <div className="figure">
+        <dt>Attempts a second</dt>
+        <dd>{rate(now.attempts_per_second)}</dd>
+      </div>
+      <div className="figure">
+        <dt>Success, last minute</dt>
+        <dd className={now.success_rate !== null && now.success_rate < 0.95 ? 'tone-bad' : undefined}>
+          {now.success_rate === null ? '–' : percent(now.success_rate)}
+        </dd>
+      </div>
+      <div className="figure">
+        <dt>Unfinished</dt>
+        <dd>{count(waiting)}</dd>
+        <small>{now.held > 0 ? `${count(now.held)} held by pauses` : `${count(now.in_flight)} on the wire`}</small>
+      </div>
+      <div className="figure">
+        <dt>Oldest due</dt>
+        <dd>{now.oldest_due_at === null ? 'none' : <Time at={now.oldest_due_at} />}</dd>
+      </div>
+      <div className="figure">
+        <dt>Dead in 24 h</dt>
+        <dd className={now.dead_24h > 0 ? 'tone-bad' : undefined}>
+          <Link to="/$mode/dlq" params={{ mode }} search={{ period: '24h' }}>
+            {count(now.dead_24h)}
+          </Link>
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Troubles({ troubles }: { troubles: readonly Trouble[] }) {
+  const mode = useMode();
+  if (troubles.length === 0) {
+    return (
+      <p className="callout good">
+        <span className="strong">No destination is in trouble.</span>
+      </p>
+    );
+  }
+  return (
+    <Card title={`${plural(troubles.length, 'destination')} in trouble`} flush>
+      <div className="table-wrap">
+        <table className="cards" aria-label="Destinations in trouble">
+          <thead>
+            <tr>
+              <th>Destination</th>
+              <th>Why</th>
+              <th className="number">Waiting</th>
+              <th className="number">Oldest due</th>
+              <th className="fit">
+                <span className="unseen">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {troubles.map((trouble) => (
+              <tr key={trouble.destination_id}>
+                <td className="lead">
+                  <Badge tone={trouble.state === 'paused' ? 'idle' : 'bad'}>
+                    <Link className="strong" to="/$mode/destinations/$id" params={{ mode, id: trouble.destination_id }}>
+                      {trouble.name ?? trouble.destination_id}
+                    </Link>
+                  </Badge>
+                </td>
+                <td className="whole">{trouble.summary}</td>
+                <td className="number wide-only">{count(trouble.unfinished)}</td>
+                <td className="number wide-only">
+                  <Time at={trouble.oldest_due_at} />
+                </td>
+                <td className="fit whole last">
+                  <PauseButton
+                    id={trouble.destination_id}
+                    isPaused={trouble.state === 'paused'}
+                    className="button slim"
+                  />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+const OUTCOME_LINES: Line[] = [
+  { label: 'failed', color: 'bad', fill: true },
+  { label: 'succeeded', color: 'good', fill: true },
+];
+const LATENCY_LINES: Line[] = [
+  { label: 'p50', color: 'text' },
+  { label: 'p95', color: 'muted' },
+  { label: 'p99', color: 'wait' },
+];
+const STEP_SECONDS = { '1m': 60, '5m': 300, '1h': 3_600, '1d': 86_400 };
+
+export function Charts({ destinationId }: { destinationId?: string }) {
+  const mode = useMode();
+  const search: Search = useSearch({ strict: false });
+  const range: Range = search['range'] !== undefined && search['range'] in RANGES ? (search['range'] as Range) : '1h';
+  const { data } = useQuery(statsQuery(mode, range, destinationId));
+  if (data == null) return null;
+  const times = data.data.map(({ at }) => Date.parse(at) / 1_000);
+  const perSecond = (value: number): number => value / STEP_SECONDS[data.step];
+  const attempts = data.data.map(attemptsOf);
+  // Stacked: success is drawn first, up to the sum, and failure over it from the ground.
+  const all = attempts.map(({ good, bad }) => perSecond(good + bad));
+  const bad = attempts.map((point) => perSecond(point.bad));
+  const latency = latencyOf(data.data, destinationId === undefined ? 'first_attempt_seconds' : 'attempt_seconds');
+  return (
+    <div className="stack-small">
+      <RangeChoice range={range} />
+      <div className="halves">
+        <Card title="Attempts a second" actions={<Legend lines={OUTCOME_LINES} />}>
+          <Chart
+            label={`Attempts a second over ${RANGES[range].label}`}
+            times={times}
+            values={[all, bad]}
+            lines={[...OUTCOME_LINES].reverse()}
+            format={rate}
+          />
+        </Card>
+        <Card
+          title={destinationId === undefined ? 'Time to first attempt' : 'Time of an attempt'}
+          actions={<Legend lines={LATENCY_LINES} />}
+        >
+          <Chart
+            label={`Percentiles over ${RANGES[range].label}`}
+            times={times}
+            values={latency}
+            lines={LATENCY_LINES}
+            format={(value) => (value === 0 ? '0' : seconds(value))}
+          />
+        </Card>
+      </div>
+    </div>
+  );
+}
+
+function latencyOf(points: readonly StatsPoint[], of: 'first_attempt_seconds' | 'attempt_seconds') {
+  return (['p50', 'p95', 'p99'] as const).map((which) => points.map((point) => point[of]?.[which] ?? null));
+}
+
+function RangeChoice({ range }: { range: Range }) {
+  const search: Search = useSearch({ strict: false });
+  return (
+    <nav className="row" aria-label="Range of the charts">
+      {(Object.keys(RANGES) as Range[]).map((choice) => (
+        <Link
+          key={choice}
+          className="button slim"
+          to="."
+          search={{ ...search, range: choice }}
+          aria-current={choice === range ? 'true' : undefined}
+        >
+          {RANGES[choice].label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function Legend({ lines }: { lines: readonly Line[] }) {
+  return (
+    <ul className="legend">
+      {lines.map(({ label, color }) => (
+        <li key={label}>
+          <i style={{ background: `var(--${color})` }} />
+          {label}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Latest() {
+  const mode = useMode();
+  const { data, refetch } = useQuery(deliveriesQuery(mode, {}));
+  const { data: destinations } = useQuery(destinationsQuery(mode, {}));
+  useLive(mode, ['delivery'], true, () => void refetch());
+  if (data === undefined) return null;
+  return (
+    <Card
+      title="Latest deliveries"
+      flush
+      actions={
+        <Link to="/$mode/deliveries" params={{ mode }}>
+          All
+        </Link>
+      }
+    >
+      {data.data.length === 0 ? (
+        <FirstSteps hasDestination={(destinations?.data.length ?? 0) > 0} />
+      ) : (
+        <DeliveryTable label="Latest deliveries" deliveries={data.data.slice(0, 10)} />
+      )}
+    </Card>
+  );
+}
+
+function FirstSteps({ hasDestination }: { hasDestination: boolean }) {
+  const mode = useMode();
+  return (
+    <Empty
+      title="Nothing has been delivered yet"
+      action={
+        <Link className="button primary" to={hasDestination ? '/$mode/send' : '/$mode/destinations'} params={{ mode }}>
+          {hasDestination ? 'Send an event' : 'Add a destination'}
+        </Link>
+      }
+    >
+      {hasDestination
+        ? 'Send an event of a type that a subscription matches, and its delivery shows here.'
+        : 'It takes a destination, a subscription to the events it wants, and an event.'}
+    </Empty>
+  );
+}

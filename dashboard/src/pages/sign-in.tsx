@@ -1,0 +1,95 @@
+// Signing in with an API key. The key goes to the service and nowhere else; what comes back is a cookie.
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import type { FormEvent } from 'react';
+import { ApiError } from '../api/client.ts';
+import { sessionsQuery, signIn, useSessions } from '../api/session.ts';
+import { Logo } from '../components/logo.tsx';
+import { Field } from '../components/field.tsx';
+import type { Search } from '../router.tsx';
+
+export function SignIn() {
+  const search: Search = useSearch({ strict: false });
+  const sessions = useSessions();
+  const mode = search['mode'];
+  useEffect(() => {
+    document.title = 'Sign in · Postrider';
+    if (mode === undefined) delete document.documentElement.dataset['mode'];
+    else document.documentElement.dataset['mode'] = mode;
+  }, [mode]);
+  return (
+    <main className="sign-in">
+      <div className="row">
+        <Logo size={28} />
+        <h1>Sign in{mode === 'live' || mode === 'test' ? ` to ${mode}` : ' to Postrider'}</h1>
+      </div>
+      {search['reason'] === 'link' && (
+        <p className="callout wait">
+          That link has been used or is too old: each works once, within ten minutes of the start. An API key always
+          works.
+        </p>
+      )}
+      <KeyForm />
+      {sessions.map((session) => (
+        <p key={session.mode}>
+          <a href={`/${session.mode}`}>Go on in {session.mode}</a>
+          <span className="muted"> as {session.key.name ?? session.key.id}</span>
+        </p>
+      ))}
+    </main>
+  );
+}
+
+function KeyForm() {
+  const search: Search = useSearch({ strict: false });
+  const [key, setKey] = useState('');
+  const [fault, setFault] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    setFault(null);
+    try {
+      const { mode } = await signIn(key.trim());
+      await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+      const next = search['next'] ?? '';
+      // Only a page of this environment: an address from elsewhere must not decide where one ends up.
+      await navigate({ href: next.startsWith(`/${mode}/`) ? next : `/${mode}` });
+    } catch (error) {
+      setFault(faultOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Field
+        label="API key"
+        type="password"
+        autoComplete="off"
+        autoFocus
+        required
+        placeholder="pr_test_… or pr_live_…"
+        value={key}
+        fault={fault}
+        hint={
+          <>
+            The key says which environment you see. <code>bin/postrider keys create</code> makes one.
+          </>
+        }
+        onChange={({ target }) => setKey(target.value)}
+      />
+      <button type="submit" className="button primary" disabled={isBusy || key.trim() === ''}>
+        Sign in
+      </button>
+    </form>
+  );
+}
+
+function faultOf(error: unknown): string {
+  if (error instanceof ApiError && error.status === 401) return 'This key is not valid, has ended or was revoked.';
+  return error instanceof Error ? error.message : 'Something went wrong.';
+}

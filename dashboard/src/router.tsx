@@ -1,0 +1,167 @@
+// Every page's address. All state of a page that is worth a link is in its address: filters, cursors, ranges.
+import { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { ApiError } from './api/client.ts';
+import type { Mode } from './api/client.ts';
+import { sessionsQuery } from './api/session.ts';
+import { NotFound } from './components/not-found.tsx';
+import { Shell } from './components/shell.tsx';
+import { SignIn } from './pages/sign-in.tsx';
+
+export type Search = { [name: string]: string | undefined };
+
+const RETRIES = 3;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      // No answer, or "later": the page waits for the service to come back. What it refuses, it would refuse again.
+      retry: (failures, error) =>
+        error instanceof ApiError && (error.status === 0 || error.status >= 500)
+          ? error.status === 0 || failures < RETRIES
+          : false,
+      retryDelay: (failures) => Math.min(500 * 2 ** failures, 5_000),
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
+  component: Outlet,
+  validateSearch: (search: Record<string, unknown>): Search => search as Search,
+  notFoundComponent: NotFound,
+});
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  beforeLoad: async ({ context }) => {
+    const [first] = await context.queryClient.ensureQueryData(sessionsQuery);
+    if (first === undefined) throw redirect({ to: '/sign-in' });
+    throw redirect({ to: '/$mode', params: { mode: first.mode } });
+  },
+});
+
+const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: SignIn });
+
+const environment = createRoute({
+  getParentRoute: () => root,
+  path: '/$mode',
+  params: {
+    parse: ({ mode }): { mode: Mode } => {
+      if (mode !== 'test' && mode !== 'live') throw new Error('there are test and live');
+      return { mode };
+    },
+    stringify: ({ mode }) => ({ mode }),
+  },
+  beforeLoad: async ({ context, params, location }) => {
+    const sessions = await context.queryClient.ensureQueryData(sessionsQuery);
+    if (sessions.some(({ mode }) => mode === params.mode)) return;
+    throw redirect({ to: '/sign-in', search: { mode: params.mode, next: location.href } });
+  },
+  component: Shell,
+});
+
+const under = () => environment;
+const overview = createRoute({
+  getParentRoute: under,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
+});
+const deliveries = createRoute({
+  getParentRoute: under,
+  path: '/deliveries',
+  component: lazyRouteComponent(() => import('./pages/deliveries.tsx'), 'Deliveries'),
+});
+const delivery = createRoute({
+  getParentRoute: under,
+  path: '/deliveries/$id',
+  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
+});
+const events = createRoute({
+  getParentRoute: under,
+  path: '/events',
+  component: lazyRouteComponent(() => import('./pages/events.tsx'), 'Events'),
+});
+const event = createRoute({
+  getParentRoute: under,
+  path: '/events/$id',
+  component: lazyRouteComponent(() => import('./pages/event.tsx'), 'EventPage'),
+});
+const send = createRoute({
+  getParentRoute: under,
+  path: '/send',
+  component: lazyRouteComponent(() => import('./pages/send.tsx'), 'Send'),
+});
+const destinations = createRoute({
+  getParentRoute: under,
+  path: '/destinations',
+  component: lazyRouteComponent(() => import('./pages/destinations.tsx'), 'Destinations'),
+});
+const destination = createRoute({
+  getParentRoute: under,
+  path: '/destinations/$id',
+  component: lazyRouteComponent(() => import('./pages/destination.tsx'), 'DestinationPage'),
+});
+const dlq = createRoute({
+  getParentRoute: under,
+  path: '/dlq',
+  component: lazyRouteComponent(() => import('./pages/dlq.tsx'), 'Dlq'),
+});
+const operations = createRoute({
+  getParentRoute: under,
+  path: '/operations',
+  component: lazyRouteComponent(() => import('./pages/operations.tsx'), 'Operations'),
+});
+const keys = createRoute({
+  getParentRoute: under,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
+});
+const cluster = createRoute({
+  getParentRoute: under,
+  path: '/cluster',
+  component: lazyRouteComponent(() => import('./pages/cluster.tsx'), 'Cluster'),
+});
+
+// prettier-ignore
+const inEnvironment = environment.addChildren([
+  overview, deliveries, delivery, events, event, send, destinations, destination, dlq, operations, keys, cluster,
+]);
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, signIn, inEnvironment]),
+  context: { queryClient },
+  scrollRestoration: true,
+  defaultPreload: false,
+  // Plain text: `?status=dead`, as a person would write it.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const given = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '');
+    const text = new URLSearchParams(given as [string, string][]).toString();
+    return text === '' ? '' : `?${text}`;
+  },
+});
+
+// A cookie that ended, or a key that was revoked: whatever page this is, the way on is to sign in.
+queryClient.getQueryCache().subscribe((change) => {
+  if (change.type !== 'updated' || change.action.type !== 'error') return;
+  const { error } = change.action as { error: unknown };
+  if (!(error instanceof ApiError) || error.status !== 401) return;
+  void queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }).then(() => router.invalidate());
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
