@@ -53,6 +53,26 @@ export interface paths {
         patch: operations["updateDestination"];
         trace?: never;
     };
+    "/v1/destinations/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send one request now, and say what came back
+         * @description Signed and made as any attempt, with the header `postrider-test: true`; also while the destination is paused. It is in no list and counts nowhere. At most one a second and destination on each node, and 10 at once. Answers when the receiver has, or its timeout is over. Needs the scope `manage`.
+         */
+        post: operations["testDestination"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/destinations/{id}/signing-keys/rotate": {
         parameters: {
             query?: never;
@@ -239,6 +259,26 @@ export interface paths {
          * @description Each event gets the result that it would get by itself; those that are good are accepted. A batch makes at most 100,000 deliveries: from the first event on that does not fit, results are `unavailable`, to be sent again in another batch. Needs the scope `publish`.
          */
         post: operations["createEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say which subscriptions want an event, and why others do not
+         * @description Of an event that was accepted, or of one that might be: every subscription whose pattern matches, or would with one segment of the event type more or less, with each condition of its filter, as subscriptions are now. Nothing is sent or stored. Needs the scope `read`.
+         */
+        post: operations["explainEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -764,6 +804,63 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /**
+         * @description 2-10 segments of `A-Z a-z 0-9 _ -`, joined by dots.
+         * @example order.paid
+         */
+        EventType: string;
+        /** @description What is sent. */
+        TestInput: {
+            type?: components["schemas"]["EventType"];
+            /**
+             * @description What the destinations get: kept and delivered byte for byte, at most 262,144 bytes.
+             * @example {
+             *       "order_id": "A-1001",
+             *       "total": 129.9,
+             *       "currency": "EUR"
+             *     }
+             */
+            body?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @enum {string} */
+        AttemptTrigger: "schedule" | "manual";
+        /** @enum {string} */
+        Outcome: "succeeded" | "bad_status" | "timed_out" | "connect_failed" | "dns_failed" | "tls_failed" | "blocked" | "reset" | "invalid_response" | "cancelled";
+        /** @enum {string} */
+        BodyEncoding: "utf8" | "base64";
+        TestAttempt: {
+            /** @description Counts from 1. */
+            attempt: number;
+            trigger: components["schemas"]["AttemptTrigger"];
+            /**
+             * Format: date-time
+             * @description When the request began.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            started_at: string;
+            duration_ms: number;
+            outcome: components["schemas"]["Outcome"];
+            response_code: number | null;
+            response_headers: {
+                [key: string]: string[];
+            } | null;
+            /** @description What was kept of it; null: no response, or no longer kept. */
+            response_body: string | null;
+            response_body_encoding: components["schemas"]["BodyEncoding"] | null;
+            response_body_truncated: boolean;
+            error: string | null;
+            /** @description What the receiver got. */
+            request: {
+                /** @description Those that the service writes, and the destination’s own, whose values are `***`. Empty: it never came to be written. */
+                headers: {
+                    [key: string]: string[];
+                };
+                /** @description As it was sent and signed. */
+                body: string;
+            };
+        };
         RotationInput: {
             /**
              * @description How long the previous key goes on signing beside the new one.
@@ -857,11 +954,6 @@ export interface components {
             has_more: boolean;
             next_cursor: components["schemas"]["Cursor"] | null;
         };
-        /**
-         * @description 2-10 segments of `A-Z a-z 0-9 _ -`, joined by dots.
-         * @example order.paid
-         */
-        EventType: string;
         EventInput: {
             type: components["schemas"]["EventType"];
             /**
@@ -1052,18 +1144,62 @@ export interface components {
             /** @description One for each event, in their order: `event` or `error`. */
             data: components["schemas"]["BatchResult"][];
         };
+        /** @description Either `type` and `body`, or the `event_id` of an event that was accepted. */
+        ExplainInput: {
+            type?: components["schemas"]["EventType"];
+            /**
+             * @description What the destinations get: kept and delivered byte for byte, at most 262,144 bytes.
+             * @example {
+             *       "order_id": "A-1001",
+             *       "total": 129.9,
+             *       "currency": "EUR"
+             *     }
+             */
+            body?: {
+                [key: string]: unknown;
+            };
+            /** @example evt_01kg9qz3xefa3vqtdw5f0bz7ra */
+            event_id?: string;
+        };
+        ExplainedCondition: {
+            /** @example $.total */
+            path: string;
+            /** @example $gte */
+            operator: string;
+            /**
+             * @description What the filter gives the operator.
+             * @example 100
+             */
+            expected: unknown;
+            /**
+             * @description What the path selects in the body: a value, or with `[*]` the array of all; null: nothing. Of more than 256 characters of JSON the first, as a string that ends in `…`.
+             * @example 129.9
+             */
+            found: unknown;
+            holds: boolean;
+        };
+        ExplainedSubscription: {
+            /** @example sub_01kg9qz3xefa3vqtdw5f0bz7ra */
+            subscription_id: string;
+            /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
+            destination_id: string;
+            /** @description Whether the event goes there. */
+            matches: boolean;
+            /** @description Whether the pattern matches; if not, it would with one segment of the event type more or less. */
+            pattern_matches: boolean;
+            /** @description Every condition of the filter, in its order, those within `$and`, `$or` and `$not` too. */
+            filter: components["schemas"]["ExplainedCondition"][];
+        };
+        Explanation: {
+            /** @description At most 1,000 and 2 MiB, those that match first. */
+            subscriptions: components["schemas"]["ExplainedSubscription"][];
+        };
         DeliveryPage: {
             data: components["schemas"]["Delivery"][];
             /** @description Whether there are more rows. A page may be short and have more all the same. */
             has_more: boolean;
             next_cursor: components["schemas"]["Cursor"] | null;
         };
-        /** @enum {string} */
-        AttemptTrigger: "schedule" | "manual";
-        /** @enum {string} */
-        Outcome: "succeeded" | "bad_status" | "timed_out" | "connect_failed" | "dns_failed" | "tls_failed" | "blocked" | "reset" | "invalid_response" | "cancelled";
-        /** @enum {string} */
-        BodyEncoding: "utf8" | "base64";
         Attempt: {
             /** @description Counts from 1. */
             attempt: number;
@@ -1461,6 +1597,16 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description `invalid_request`: The request is not well-formed JSON, or a field is missing, unknown, of the wrong type or out of range. `invalid_event_type`: The event type is not 2-10 segments of letters, digits, `_` and `-` joined by dots. */
+        InvalidRequestOrInvalidEventType: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description `rotation_in_progress`: The previous rotation of this destination’s signing key is still in its overlap. */
         RotationInProgress: {
             headers: {
@@ -1504,16 +1650,6 @@ export interface components {
         };
         /** @description `subscription_not_found`: There is no such subscription in this environment. */
         SubscriptionNotFound: {
-            headers: {
-                "x-request-id": components["headers"]["RequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description `invalid_request`: The request is not well-formed JSON, or a field is missing, unknown, of the wrong type or out of range. `invalid_event_type`: The event type is not 2-10 segments of letters, digits, `_` and `-` joined by dots. */
-        InvalidRequestOrInvalidEventType: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 [name: string]: unknown;
@@ -1809,6 +1945,45 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testDestination: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TestInput"];
+            };
+        };
+        responses: {
+            /** @description It was made, whatever came of it: `outcome` says. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestAttempt"];
+                };
+            };
+            400: components["responses"]["InvalidRequestOrInvalidEventType"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["DestinationNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -2260,6 +2435,44 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    explainEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ExplainInput"];
+            };
+        };
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            400: components["responses"]["InvalidRequestOrInvalidEventType"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["EventNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            410: components["responses"]["EventTooOld"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
