@@ -27,6 +27,7 @@ import { addEventBatchRoutes } from './routes/event-batch.ts';
 import { addEventRoutes } from './routes/events.ts';
 import { addOperationRoutes } from './routes/operations.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
+import { addStatsRoutes } from './routes/stats.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
 import { SHOWN_AS } from './schemas/fields.ts';
 import type { Answer, ApiServices } from './services.ts';
@@ -191,6 +192,7 @@ function describeExchange(request: FastifyRequest, reply: FastifyReply): object 
 function addRoutes(app: ApiApp, services: ApiServices): void {
   const cursors = createCursors(services.cursorKey);
   addDestinationRoutes(app, services, cursors);
+  addStatsRoutes(app, services);
   addSigningKeyRoutes(app, services, cursors);
   addSubscriptionRoutes(app, services, cursors);
   addEventRoutes(app, services, cursors);

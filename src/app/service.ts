@@ -21,6 +21,8 @@ import { observeAll } from '../model/observer.ts';
 import type { Observer } from '../model/observer.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
+import { createStats } from '../stats/stats.ts';
+import type { Stats, StatsAnswers } from '../stats/stats.ts';
 import { createBase } from './base.ts';
 import type { Base, ServiceOptions } from './base.ts';
 import { createLoops } from './loops.ts';
@@ -39,11 +41,19 @@ export async function createService(options: ServiceOptions) {
   const { settings, store, clock, network, onError } = base;
   const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
   const attemptLog = new AttemptLog(base.log, clock);
-  const observer = observeAll([createMeter(base.metrics), { attempted: (finished) => attemptLog.note(finished) }]);
-  const { cluster, follower, recorder, dispatcher } = createDelivering(base, { matching, observer });
-  const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
+  const stats = createStats({ ...base, environments: [...base.modes.keys()] });
+  const observer = observeAll([
+    createMeter(base.metrics),
+    { attempted: (finished) => attemptLog.note(finished) },
+    ...stats.observers,
+  ]);
+  const delivering = createDelivering(base, { matching, observer });
+  const { cluster, follower, recorder, dispatcher } = delivering;
+  const acceptor = createAccepting(base, { ...delivering, observer });
   const authenticator = createAuthenticator(base);
-  const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
+  const { loops, wakeEndDeleted } = createLoops({ ...base, ...delivering, authenticator, observer });
+  const statistics = connectStats(base, stats, delivering);
+  loops.push(...statistics.loops);
   watchParts({ ...base, dispatcher, ownership: cluster.ownership });
   let isReady = false;
   const readiness = () => {
@@ -52,7 +62,8 @@ export async function createService(options: ServiceOptions) {
     if (!recorder.isWriting()) reasons.push('results cannot be stored');
     return { ready: reasons.length === 0, reasons };
   };
-  const api = createApi(base, { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness });
+  const { answers } = statistics;
+  const api = createApi(base, { ...delivering, acceptor, authenticator, wakeEndDeleted, readiness, stats: answers });
 
   await follower.catchUpAll();
   await authenticator.refresh();
@@ -80,6 +91,8 @@ export async function createService(options: ServiceOptions) {
       await Promise.all(loops.map((loop) => loop.stop()));
       // Bounded, for the store may be the reason why somebody stops us.
       await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(clock, STORE_WAIT_MAX_MS)]);
+      const written = statistics.write().catch((error: unknown) => onError(error, 'write-stats'));
+      await Promise.race([written, delay(clock, STORE_WAIT_MAX_MS)]);
       await store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => onError(error, 'stop'));
       attemptLog.flush();
       network.close();
@@ -169,18 +182,30 @@ function createAccepting(
   });
 }
 
+function connectStats({ clockTrust, onError }: Base, stats: Stats, { cluster, follower, dispatcher }: Delivering) {
+  return stats.connect({
+    destinationsOf: (environment) => follower.configurationOf(environment).destinations,
+    listLoads: () => dispatcher.listLoads(),
+    loadOf: (id) => dispatcher.loadOf(id),
+    isOldDataOurs: () => clockTrust.isSettled() && cluster.ownership.ownedSince(0) !== null,
+    onError,
+  });
+}
+
 type ApiParts = Delivering & {
   acceptor: Acceptor;
   authenticator: Authenticator;
   wakeEndDeleted: () => void;
+  stats: StatsAnswers;
   readiness: ApiServices['readiness'];
 };
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
-  const { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness } = parts;
+  const { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, stats, readiness } = parts;
   return {
     store,
+    stats,
     acceptor,
     authenticator,
     clock,
