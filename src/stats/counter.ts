@@ -28,6 +28,14 @@ type Subjects = { all: Subject; destinations: Map<DestinationId, Subject>; types
 /** One minute or hour. `writer`: another one when the clock was set back, so that no row of before is overwritten. */
 type Bucket = { span: Span; at: number; writer: number; environments: Map<number, Subjects> };
 
+/** The same subjects as in the minute and the hour that run. */
+type Running = {
+  spans: readonly Subjects[];
+  all: readonly Subject[];
+  destinations: Map<DestinationId, readonly Subject[]>;
+  types: Map<string, readonly Subject[]>;
+};
+
 /** A row as it is to be stored; `subject` is told to be dirty again where it could not be. */
 type DirtyRow = { row: StoredCounts; subjects: Subject[] };
 
@@ -38,6 +46,8 @@ export class Counter implements Observer {
   #minutes: Bucket[];
   #hours: Bucket[];
   #running: readonly Bucket[];
+  /** By environment, what has been counted in both since the minute began: one look-up finds the two. */
+  readonly #found = new Map<number, Running>();
   #endsAt = 0;
   #subjectCount = 0;
 
@@ -65,18 +75,20 @@ export class Counter implements Observer {
   readonly scheduled = ({ origin, event, deliveries, backlogFull }: Scheduled): void => {
     this.#turn();
     const accepted = origin === 'event' ? 1 : 0;
-    for (const bucket of this.#running) {
-      const subjects = this.#environment(bucket, event.environment);
-      for (const subject of [subjects.all, this.#type(subjects, event.type)]) {
-        touch(subject).eventsAccepted += accepted;
-        subject.counts.deliveriesScheduled += deliveries.length;
-        subject.counts.deliveriesDead += backlogFull.size;
+    const running = this.#runningOf(event.environment);
+    for (const subjects of [running.all, this.#typeOf(running, event.type)]) {
+      for (const subject of subjects) {
+        const counts = touch(subject);
+        counts.eventsAccepted += accepted;
+        counts.deliveriesScheduled += deliveries.length;
+        counts.deliveriesDead += backlogFull.size;
       }
-      for (const { id, destinationId } of deliveries) {
-        const counts = this.#destination(subjects, destinationId);
-        if (counts === null) continue;
+    }
+    for (const { id, destinationId } of deliveries) {
+      for (const subject of this.#destinationOf(running, destinationId)) {
+        const counts = touch(subject);
         counts.deliveriesScheduled++;
-        if (backlogFull.has(id)) counts.deliveriesDead++;
+        if (backlogFull.size > 0 && backlogFull.has(id)) counts.deliveriesDead++;
       }
     }
   };
@@ -91,25 +103,20 @@ export class Counter implements Observer {
     // A forced attempt that failed leaves its delivery what it was: that has ended before.
     const end =
       decision === null || decision.dueAt !== null || decision.status === fallbackStatus ? null : decision.status;
-    for (const span of this.#running) {
-      const subjects = this.#environment(span, environment);
-      note(touch(subjects.all), outcome, bucket, first, end);
-      note(touch(this.#type(subjects, eventType)), outcome, bucket, first, end);
-      const counts = this.#destination(subjects, destinationId);
-      if (counts !== null) note(counts, outcome, bucket, first, end);
-    }
+    const running = this.#runningOf(environment);
+    for (const subject of running.all) note(touch(subject), outcome, bucket, first, end);
+    for (const subject of this.#typeOf(running, eventType)) note(touch(subject), outcome, bucket, first, end);
+    for (const subject of this.#destinationOf(running, destinationId))
+      note(touch(subject), outcome, bucket, first, end);
   };
 
   /** By event type they are not known. */
   readonly ended = (ended: readonly EndedUnsent[]): void => {
     this.#turn();
-    for (const bucket of this.#running) {
-      for (const { environment, destinationId, count } of ended) {
-        const subjects = this.#environment(bucket, environment);
-        touch(subjects.all).deliveriesDead += count;
-        const counts = this.#destination(subjects, destinationId);
-        if (counts !== null) counts.deliveriesDead += count;
-      }
+    for (const { environment, destinationId, count } of ended) {
+      const running = this.#runningOf(environment);
+      for (const subject of running.all) touch(subject).deliveriesDead += count;
+      for (const subject of this.#destinationOf(running, destinationId)) touch(subject).deliveriesDead += count;
     }
   };
 
@@ -164,6 +171,7 @@ export class Counter implements Observer {
     if (now < hour.at || now >= hour.at + HOUR_MS || writer !== hour.writer)
       this.#hours.push(this.#begin('hour', writer));
     this.#running = [this.#minutes.at(-1)!, this.#hours.at(-1)!];
+    this.#found.clear();
     this.#shed();
   }
 
@@ -199,35 +207,60 @@ export class Counter implements Observer {
     }
   }
 
-  #environment({ environments }: Bucket, environment: number): Subjects {
-    let subjects = environments.get(environment);
-    if (subjects === undefined) {
-      subjects = { all: newSubject(), destinations: new Map(), types: new Map() };
+  #runningOf(environment: number): Running {
+    const known = this.#found.get(environment);
+    if (known !== undefined) return known;
+    const spans = this.#running.map(({ environments }) => {
+      const subjects = environments.get(environment) ?? {
+        all: newSubject(),
+        destinations: new Map(),
+        types: new Map(),
+      };
       environments.set(environment, subjects);
+      return subjects;
+    });
+    const running = { spans, all: spans.map(({ all }) => all), destinations: new Map(), types: new Map() };
+    this.#found.set(environment, running);
+    return running;
+  }
+
+  #destinationOf({ spans, destinations }: Running, id: DestinationId): readonly Subject[] {
+    const known = destinations.get(id);
+    if (known !== undefined) return known;
+    const found: Subject[] = [];
+    for (const span of spans) {
+      const subject = span.destinations.get(id) ?? this.#addSubject(span.destinations, id);
+      if (subject !== null) found.push(subject);
     }
-    return subjects;
+    // Those without room are as many as there are destinations: they are not to be remembered either.
+    if (found.length > 0) destinations.set(id, found);
+    return found;
+  }
+
+  #typeOf({ spans, types }: Running, type: string): readonly Subject[] {
+    const known = types.get(type);
+    if (known !== undefined) return known;
+    const found = spans.map((span) => this.#typeIn(span.types, type));
+    if (types.size < TYPES_TOLD_APART) types.set(type, found);
+    return found;
+  }
+
+  #typeIn(types: Map<string, Subject>, type: string): Subject {
+    const known = types.get(type);
+    if (known !== undefined) return known;
+    const added = types.size < TYPES_TOLD_APART ? this.#addSubject(types, type) : null;
+    if (added !== null) return added;
+    const other = types.get(OTHER_TYPES) ?? newSubject();
+    types.set(OTHER_TYPES, other);
+    return other;
   }
 
   /** Null: there is no room for one more. */
-  #destination({ destinations }: Subjects, id: DestinationId): Counts | null {
-    let subject = destinations.get(id);
-    if (subject === undefined) {
-      if (this.#subjectCount >= SUBJECTS_MAX) return null;
-      this.#subjectCount++;
-      subject = newSubject();
-      destinations.set(id, subject);
-    }
-    return touch(subject);
-  }
-
-  #type({ types }: Subjects, type: string): Subject {
-    const known = types.get(type);
-    if (known !== undefined) return known;
-    const isTold = types.size < TYPES_TOLD_APART && this.#subjectCount < SUBJECTS_MAX;
-    const name = isTold ? type : OTHER_TYPES;
-    const subject = types.get(name) ?? newSubject();
-    if (!types.has(name)) this.#subjectCount++;
-    types.set(name, subject);
+  #addSubject<Name>(subjects: Map<Name, Subject>, name: Name): Subject | null {
+    if (this.#subjectCount >= SUBJECTS_MAX) return null;
+    this.#subjectCount++;
+    const subject = newSubject();
+    subjects.set(name, subject);
     return subject;
   }
 }

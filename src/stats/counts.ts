@@ -18,10 +18,23 @@ export class Counts {
   deliveriesScheduled = 0;
   deliveriesSucceeded = 0;
   deliveriesDead = 0;
+  // Made when first wanted: an event for ten thousand destinations makes as many of these at once, with no attempts.
+  #attempts: number[] | null = null;
+  #firstAttempt: Histogram | null = null;
+  #attempt: Histogram | null = null;
+
   /** In the order of OUTCOMES. */
-  readonly attempts: number[] = OUTCOMES.map(() => 0);
-  readonly firstAttempt: Histogram = new Histogram();
-  readonly attempt: Histogram = new Histogram();
+  get attempts(): number[] {
+    return (this.#attempts ??= OUTCOMES.map(() => 0));
+  }
+
+  get firstAttempt(): Histogram {
+    return (this.#firstAttempt ??= new Histogram());
+  }
+
+  get attempt(): Histogram {
+    return (this.#attempt ??= new Histogram());
+  }
 
   merge(other: Counts): void {
     this.eventsAccepted += other.eventsAccepted;
