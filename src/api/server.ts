@@ -31,6 +31,7 @@ import { addExplainRoute } from './routes/explain.ts';
 import { addOperationRoutes } from './routes/operations.ts';
 import { addSessionRoutes } from './routes/session.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
+import { addStatsRoutes } from './routes/stats.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
 import { addTestRoute } from './routes/test-requests.ts';
 import { SHOWN_AS } from './schemas/fields.ts';
@@ -210,6 +211,7 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   const cursors = createCursors(services.cursorKey);
   addDestinationRoutes(app, services, cursors);
   addTestRoute(app, services);
+  addStatsRoutes(app, services);
   addSigningKeyRoutes(app, services, cursors);
   addSubscriptionRoutes(app, services, cursors);
   addEventRoutes(app, services, cursors);

@@ -8,6 +8,7 @@ import type { ConfigurationChange, DestinationWithKeys } from '../model/destinat
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
+import type { StatsAnswers } from '../stats/stats.ts';
 import type { Store } from '../store/store.ts';
 import type { Authenticator } from './auth.ts';
 import type { BuildReader } from './dashboard/build.ts';
@@ -29,6 +30,7 @@ export type ProbeResult = 'reachable' | 'unreachable' | 'rate_limited';
 
 export type ApiServices = {
   store: Store;
+  stats: StatsAnswers;
   acceptor: Pick<Acceptor, 'accept' | 'begin' | 'replay'>;
   authenticator: Authenticator;
   clock: Clock;

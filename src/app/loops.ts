@@ -1,10 +1,11 @@
-// The background loops of the service. Four more belong to what they keep going: the sweep to the dispatcher,
-// membership and the look at the files to the node (cluster/), the probing of the listening connection to
-// store/postgres/announcements.ts.
+// The background loops of the service. Others belong to what they keep going: the sweep to the dispatcher, membership
+// and the look at the files to the node (cluster/), the probing of the listening connection to
+// store/postgres/announcements.ts, the storing and pruning of what is counted to stats/stats.ts.
 import type { Authenticator } from '../api/auth.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Follower } from '../configuration/follower.ts';
 import { createRetentionLoops } from '../maintain/retention.ts';
+import type { Observer } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
@@ -17,10 +18,15 @@ const TOUCH_KEYS_INTERVAL_MS = 10_000;
 /** Other nodes finish deliveries that this one counted. */
 const RECOUNT_INTERVAL_MS = 60_000;
 
-type Parts = Base & { cluster: Cluster; follower: Follower; authenticator: Authenticator };
+type Parts = Base & {
+  cluster: Cluster;
+  follower: Follower;
+  authenticator: Authenticator;
+  observer: Pick<Required<Observer>, 'ended'>;
+};
 
 export function createLoops(parts: Parts): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { settings, clock, clockTrust, metrics, store, cluster, follower, authenticator, onError } = parts;
+  const { settings, clock, clockTrust, metrics, store, cluster, follower, authenticator, observer, onError } = parts;
   const { loops, wakeEndDeleted } = createRetentionLoops({
     store,
     clock,
@@ -29,6 +35,7 @@ export function createLoops(parts: Parts): { loops: Loop[]; wakeEndDeleted: () =
     rowRetentionMs: settings.ROW_RETENTION,
     onErased: (count) => metrics.bodiesErased.inc(count),
     onPruned: (count) => metrics.rowsPruned.inc(count),
+    onEnded: observer.ended,
     onError,
     isOldDataOurs: () => cluster.ownership.ownedSince(0) !== null,
   });

@@ -22,6 +22,8 @@ import { observeAll } from '../model/observer.ts';
 import type { Observer } from '../model/observer.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
+import { createStats } from '../stats/stats.ts';
+import type { Stats, StatsAnswers } from '../stats/stats.ts';
 import { createBase } from './base.ts';
 import { createDashboard } from './dashboard.ts';
 import type { Base, ServiceOptions } from './base.ts';
@@ -41,15 +43,20 @@ export async function createService(options: ServiceOptions) {
   const { settings, store, clock, network, onError } = base;
   const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
   const attemptLog = new AttemptLog(base.log, clock);
+  const stats = createStats({ ...base, environments: [...base.modes.keys()] });
   const observer = observeAll([
     createMeter(base.metrics),
     { attempted: (finished) => attemptLog.note(finished) },
+    ...stats.observers,
     base.tracer.observer,
   ]);
-  const { cluster, follower, recorder, dispatcher } = createDelivering(base, { matching, observer });
-  const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
+  const delivering = createDelivering(base, { matching, observer });
+  const { cluster, follower, recorder, dispatcher } = delivering;
+  const acceptor = createAccepting(base, { ...delivering, observer });
   const authenticator = createAuthenticator(base);
-  const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
+  const { loops, wakeEndDeleted } = createLoops({ ...base, ...delivering, authenticator, observer });
+  const statistics = connectStats(base, stats, delivering);
+  loops.push(...statistics.loops);
   watchParts({ ...base, dispatcher, ownership: cluster.ownership });
   const tests = createTests(base);
   let isReady = false;
@@ -59,16 +66,9 @@ export async function createService(options: ServiceOptions) {
     if (!recorder.isWriting()) reasons.push('results cannot be stored');
     return { ready: reasons.length === 0, reasons };
   };
-  const api = createApi(base, {
-    cluster,
-    follower,
-    dispatcher,
-    acceptor,
-    authenticator,
-    tests,
-    wakeEndDeleted,
-    readiness,
-  });
+  const { answers } = statistics;
+  const parts = { acceptor, authenticator, tests, wakeEndDeleted, readiness, stats: answers };
+  const api = createApi(base, { ...delivering, ...parts });
 
   await follower.catchUpAll();
   await authenticator.refresh();
@@ -97,6 +97,8 @@ export async function createService(options: ServiceOptions) {
       await Promise.all(loops.map((loop) => loop.stop()));
       // Bounded, for the store may be the reason why somebody stops us.
       await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(clock, STORE_WAIT_MAX_MS)]);
+      const written = statistics.write().catch((error: unknown) => onError(error, 'write-stats'));
+      await Promise.race([written, delay(clock, STORE_WAIT_MAX_MS)]);
       await store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => onError(error, 'stop'));
       attemptLog.flush();
       network.close();
@@ -187,19 +189,31 @@ function createAccepting(
   });
 }
 
+function connectStats({ clockTrust, onError }: Base, stats: Stats, { cluster, follower, dispatcher }: Delivering) {
+  return stats.connect({
+    destinationsOf: (environment) => follower.configurationOf(environment).destinations,
+    listLoads: () => dispatcher.listLoads(),
+    loadOf: (id) => dispatcher.loadOf(id),
+    isOldDataOurs: () => clockTrust.isSettled() && cluster.ownership.ownedSince(0) !== null,
+    onError,
+  });
+}
+
 type ApiParts = Delivering & {
   acceptor: Acceptor;
   authenticator: Authenticator;
   tests: TestRequests;
   wakeEndDeleted: () => void;
+  stats: StatsAnswers;
   readiness: ApiServices['readiness'];
 };
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
-  const { cluster, follower, dispatcher, acceptor, authenticator, tests, wakeEndDeleted, readiness } = parts;
+  const { cluster, follower, dispatcher, acceptor, authenticator, tests, wakeEndDeleted, stats, readiness } = parts;
   return {
     store,
+    stats,
     acceptor,
     authenticator,
     clock,

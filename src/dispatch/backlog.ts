@@ -60,6 +60,12 @@ export class Backlog {
     return this.#refilling === null ? this.#storeDueAt : NEVER;
   }
 
+  /** Unix ms, of what waits by its schedule, in memory or as far as is known in the store; NEVER: nothing. */
+  earliestDueAt(): number {
+    const first = this.#waiting.find((delivery) => !isForced(delivery))?.dueAt ?? NEVER;
+    return this.#storeDueAt === FORCED_DUE_AT ? first : Math.min(first, this.#storeDueAt);
+  }
+
   // ── What comes in ──
 
   /**

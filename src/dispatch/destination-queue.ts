@@ -31,6 +31,14 @@ export class Place implements HeapPlace, ReadyPlace {
   countedWaiting = 0;
 }
 
+/** `overdueSince`: when the oldest was due that may go out and has not; Unix ms, null: there is none. */
+export type DestinationLoad = {
+  destination: DestinationWithKeys;
+  inFlight: number;
+  inFlightLimit: number;
+  overdueSince: number | null;
+};
+
 type State = 'active' | 'pausing' | 'paused' | 'deleted' | 'released' | 'lost';
 
 export class DestinationQueue {
@@ -76,6 +84,18 @@ export class DestinationQueue {
   isIdle(at: Instant): boolean {
     const hasWork = !this.backlog.isEmpty() || this.#state === 'pausing';
     return !hasWork && this.health.isNeutral(at.now) && this.pace.isNeutral(at);
+  }
+
+  load(now: number): DestinationLoad {
+    const { maxInFlight } = this.#destination;
+    const isHeld = this.#isPaused() || this.health.heldUntil > now;
+    const dueAt = isHeld ? NEVER : this.backlog.earliestDueAt();
+    return {
+      destination: this.#destination,
+      inFlight: this.inFlight.count,
+      inFlightLimit: Math.min(maxInFlight, this.health.inFlightLimit),
+      overdueSince: dueAt < now ? dueAt : null,
+    };
   }
 
   // ── What comes in ──

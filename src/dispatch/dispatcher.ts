@@ -15,7 +15,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
-import type { DestinationQueue } from './destination-queue.ts';
+import type { DestinationLoad, DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Payloads } from './payloads.ts';
@@ -190,6 +190,16 @@ export class Dispatcher {
 
   stats(): { onWire: number; waiting: number; queues: number } {
     return { onWire: this.#slots.onWire, waiting: this.#queues.waiting, queues: this.#queues.size };
+  }
+
+  /** How every destination is doing that is in memory: those with anything to send, and some more. */
+  *listLoads(): Iterable<DestinationLoad> {
+    const { now } = this.#queues.instant();
+    for (const queue of this.#queues.list()) yield queue.load(now);
+  }
+
+  loadOf(id: DestinationId): DestinationLoad | null {
+    return this.#queues.get(id)?.load(this.#queues.instant().now) ?? null;
   }
 
   // ── From ready to settled ──

@@ -4,8 +4,8 @@ import { formatTime } from '../model/time.ts';
 import type { EventId } from '../model/id.ts';
 import type { EventPayload, Store } from '../store/store.ts';
 
-/** What all attempts for one event send, and the trace that it came with. */
-export type Payload = { readonly bytes: Uint8Array; readonly traceparent: string | null };
+/** What all attempts for one event send, and what is said of them. */
+export type Payload = { readonly bytes: Uint8Array; readonly eventType: string; readonly traceparent: string | null };
 type Cached = Payload & { uses: number; wasRead: boolean };
 type Reading = PromiseWithResolvers<Payload | null> & { uses: number };
 
@@ -96,7 +96,7 @@ export class Payloads {
 }
 
 function toPayload(event: Omit<EventPayload, 'body'>, body: Uint8Array): Payload {
-  return { bytes: buildPayload(event, body), traceparent: event.traceparent };
+  return { bytes: buildPayload(event, body), eventType: event.type, traceparent: event.traceparent };
 }
 
 /** `{"id","type","timestamp","data"}` (Standard Webhooks 1.0.0, payload structure), `data` as posted. */

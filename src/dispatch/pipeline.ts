@@ -94,7 +94,8 @@ export class AttemptPipeline {
       isOurs: () => !queue.isLost && ownership.isAlive(),
     });
     if (isPausing && (decision === null || decision.pauseDestination === null)) queue.setPausing(false);
-    observer.attempted({ delivery, trigger, result, decision, traceparent: payload.traceparent });
+    const { eventType, traceparent } = payload;
+    observer.attempted({ delivery, eventType, trigger, result, decision, traceparent });
     return { dueAt: decision?.dueAt ?? null };
   }
 

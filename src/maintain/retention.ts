@@ -1,5 +1,6 @@
 // What time does to the data: bodies are erased, rows removed, the deliveries of deleted destinations ended.
 // All in small steps with pauses between, so that accepts and results hardly notice.
+import type { EndedUnsent } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ClockTrust } from '../runtime/clock-trust.ts';
 import { createLoop } from '../runtime/loop.ts';
@@ -23,6 +24,8 @@ type RetentionOptions = {
   rowRetentionMs: number;
   onErased: (count: number) => void;
   onPruned: (count: number) => void;
+  /** Deliveries that ended, after the commit. */
+  onEnded: (ended: readonly EndedUnsent[]) => void;
   onError: (error: unknown, loopName: BackgroundStep) => void;
   /**
    * Of several nodes one erases and prunes: more would be safe, but only read the same rows and wait for each other's
@@ -67,7 +70,10 @@ type Steps = {
   onChanged: (count: number) => void;
 };
 
-function stepLoop({ clock, onError }: RetentionOptions, { name, intervalMs, mayRun, work, onChanged }: Steps): Loop {
+function stepLoop(
+  { clock, onEnded, onError }: RetentionOptions,
+  { name, intervalMs, mayRun, work, onChanged }: Steps,
+): Loop {
   return createLoop({
     name,
     clock,
@@ -78,7 +84,8 @@ function stepLoop({ clock, onError }: RetentionOptions, { name, intervalMs, mayR
       // Before the question whether it is right: what the clock becomes after that answer does not count.
       const now = clock.now();
       if (!mayRun()) return 'idle';
-      const { changed, more } = await work(now);
+      const { changed, more, ended = [] } = await work(now);
+      if (ended.length > 0) onEnded(ended);
       if (changed > 0) onChanged(changed);
       return more ? 'more' : 'idle';
     },

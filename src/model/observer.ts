@@ -24,6 +24,7 @@ export type Scheduled = {
 /** An attempt whose result is stored. */
 export type FinishedAttempt = {
   delivery: OpenDelivery;
+  eventType: string;
   trigger: AttemptTrigger;
   result: AttemptResult;
   /** null: another writer had finished the delivery. */
@@ -32,9 +33,13 @@ export type FinishedAttempt = {
   traceparent: string | null;
 };
 
+/** Deliveries of one destination that ended `dead` without an attempt: expired, or their destination was deleted. */
+export type EndedUnsent = { environment: number; destinationId: DestinationId; count: number };
+
 export type Observer = {
   scheduled?: (scheduled: Scheduled) => void;
   attempted?: (finished: FinishedAttempt) => void;
+  ended?: (ended: readonly EndedUnsent[]) => void;
   /** A destination was created or changed, by whichever node or command; also told for each at the start. */
   destinationChanged?: (destination: DestinationWithKeys) => void;
   destinationDeleted?: (id: DestinationId) => void;
@@ -44,11 +49,13 @@ export type Observer = {
 export function observeAll(observers: readonly Observer[]): Required<Observer> {
   const scheduled = observers.flatMap((observer) => observer.scheduled ?? []);
   const attempted = observers.flatMap((observer) => observer.attempted ?? []);
+  const ended = observers.flatMap((observer) => observer.ended ?? []);
   const changed = observers.flatMap((observer) => observer.destinationChanged ?? []);
   const deleted = observers.flatMap((observer) => observer.destinationDeleted ?? []);
   return {
     scheduled: (what) => scheduled.forEach((tell) => tell(what)),
     attempted: (what) => attempted.forEach((tell) => tell(what)),
+    ended: (what) => ended.forEach((tell) => tell(what)),
     destinationChanged: (what) => changed.forEach((tell) => tell(what)),
     destinationDeleted: (what) => deleted.forEach((tell) => tell(what)),
   };

@@ -14,6 +14,8 @@ export const BACKGROUND_STEPS = [
   'erase-bodies',
   'prune-rows',
   'end-deleted',
+  'write-stats',
+  'prune-stats',
   'membership',
   'shards',
   'give',

@@ -3,6 +3,7 @@
 //
 // Durable means: when a writing method's promise resolves, its transaction is committed and fsynced.
 import type { ApiKey, Mode } from '../model/api-key.ts';
+import type { DestinationActivity, DestinationCondition } from '../model/condition.ts';
 import type { Attempt } from '../model/attempt.ts';
 import type { Delivery, DeliveryStatus, DeliveryWithAttempts, OpenDelivery } from '../model/delivery.ts';
 import type {
@@ -23,10 +24,12 @@ import type {
   SigningKeyId,
   SubscriptionId,
 } from '../model/id.ts';
+import type { EndedUnsent } from '../model/observer.ts';
 import type { Subscription } from '../model/subscription.ts';
 import type { Decision, SendAgainRefusal } from '../model/transitions.ts';
 
-export interface Store extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, MaintenanceStore {
+export interface Store
+  extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, MaintenanceStore, StatsStore {
   /** How many batches are worth having under way at a time; absent: one of each. */
   readonly lanes?: Lanes;
   /** Absent: the store admits one server at a time, which owns every shard. */
@@ -321,7 +324,8 @@ export interface MaintenanceStore {
   readStats(shards?: readonly number[]): Promise<StoreStats>;
 }
 
-export type StepReport = { changed: number; more: boolean };
+/** `ended`: deliveries that a step of the first or third kind ended, by destination. */
+export type StepReport = { changed: number; more: boolean; ended?: EndedUnsent[] };
 
 export type StoreStats = {
   /** Deliveries that are pending or retrying, by environment. */
@@ -330,6 +334,38 @@ export type StoreStats = {
   storedBytes: number | null;
   freeBytes: number | null;
 };
+
+// ── Stats: what is counted, by minute and by hour, and how destinations are doing ────────────────────────────
+
+export interface StatsStore {
+  /** One transaction. A row that is there is overwritten, so that writing twice changes nothing. */
+  writeCounts(rows: StoredCounts[]): Promise<void>;
+  /** In the order of `(at, writer)`; fewer than `limit`: these were the last. */
+  readCounts(
+    request: CountsSubject & TimeRange & { after: { at: number; writer: number } | null; limit: number },
+  ): Promise<Pick<StoredCounts, 'at' | 'writer' | 'counts'>[]>;
+  /** Removes counts of minutes and hours before these, and what is known of destinations reported before `hours`. */
+  pruneCounts(request: { minutes: number; hours: number; budgetMs: number }): Promise<StepReport>;
+  /** One transaction. Of each member that is a point in time the latest is kept, by whichever node it was reported. */
+  writeActivity(reports: DestinationActivity[]): Promise<void>;
+  /** In the order of the ids, of which there should be few. */
+  readConditions(ids: DestinationId[]): Promise<DestinationCondition[]>;
+  /** Unfinished deliveries of these destinations together. */
+  countUnfinished(ids: DestinationId[]): Promise<number>;
+  /** Deliveries of an environment that are of this status, counted as far as `max`. */
+  countOpen(request: { environment: number; status: 'pending' | 'retrying'; max: number }): Promise<number>;
+}
+
+/** `subject`: the id of a destination or the event type; else empty. `pulse`: how a process is doing just now. */
+export type CountsSubject = {
+  span: 'minute' | 'hour';
+  environment: number;
+  kind: 'environment' | 'destination' | 'event_type' | 'pulse';
+  subject: string;
+};
+
+/** `at`: the start of the span, Unix ms. `writer`: whoever counts, one for each process and start. */
+export type StoredCounts = CountsSubject & { at: number; writer: number; counts: Uint8Array };
 
 // ── Cluster: several nodes on one store, each the owner of some shards ───────────────────────────────────
 

@@ -33,6 +33,7 @@ function setUp({ bodyRetentionMs = 30 * DAY_MS, answers = [] as (StepReport | Er
     onErased: (count) => (counts.erased += count),
     onPruned: (count) => (counts.pruned += count),
     onError: (_error, name) => errors.push(name),
+    onEnded: () => {},
     isOldDataOurs: () => true,
   });
   for (const loop of retention.loops) loop.start();

@@ -16,6 +16,25 @@ export const TAKEN_KEY = 'order-1-paid';
 export async function fill(scene: Scene, bodyBytes = 100_000): Promise<void> {
   await configure(scene);
   await makeHistory(scene, bodyBytes);
+  await count(scene);
+}
+
+const ALL_LIVE = { span: 'hour', environment: LIVE, kind: 'environment', subject: '' } as const;
+
+async function count({ store, now }: Scene): Promise<void> {
+  const { rows } = await store.listDestinations({ environment: LIVE, status: null, before: null, limit: 100 });
+  const { id } = rows[0]!;
+  const counted = { at: now, writer: 2 ** 47, counts: systemRandom.bytes(300) };
+  await store.writeCounts([
+    { ...ALL_LIVE, ...counted },
+    { ...ALL_LIVE, kind: 'destination', subject: id, ...counted },
+    { ...ALL_LIVE, span: 'minute', kind: 'event_type', subject: 'order.paid', ...counted },
+  ]);
+  const lastFailure = { at: now, outcome: 'reset', responseCode: null, error: 'by \u0000 “host”' } as const;
+  const times = { reportedAt: now, lastAttemptAt: now, lastSuccessAt: null };
+  await store.writeActivity([
+    { destinationId: id, environment: LIVE, ...times, lastFailure, inFlight: 1, inFlightLimit: 25 },
+  ]);
 }
 
 async function configure(scene: Scene): Promise<void> {
@@ -95,6 +114,7 @@ export async function readEverything(store: Store): Promise<Record<string, unkno
     apiKeys: await store.readApiKeys(),
     health: await store.readHealth(),
     sweep: await readSweep(store),
+    counts: await store.readCounts({ ...ALL_LIVE, since: null, until: null, after: null, limit: 100 }),
     unfinished: (await store.readStats()).unfinished.toSorted((a, b) => a.environment - b.environment),
     perEnvironment,
   };
@@ -118,6 +138,7 @@ async function readEnvironment(store: Store, environment: number) {
       events.map(({ id }) => id),
       (id: EventId) => store.readEvent({ environment, id }),
     ),
+    conditions: await store.readConditions(destinations.map(({ id }) => id)),
     payloads: await store.readPayloads(events.map(({ id }) => id)),
     deliveries: await each(
       deliveries.map(({ id }) => id),

@@ -73,6 +73,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what was counted, step by step
+         * @description Every step of the range, zeros included, of the environment, one destination or one event type. Minutes are kept for 48 hours, hours for 90 days: with a step below 1h, what lies further back stands in the first step of its hour. By event type, deliveries that expire or whose destination is deleted are not counted as dead. A step that runs has what the node that is asked has counted, and what the others had ten seconds ago. A crash loses ten seconds at most. Needs the scope `read`.
+         */
+        get: operations["readStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/now": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how things are just now, and what is in trouble
+         * @description Of the environment, on all nodes: what other nodes tell is up to ten seconds old, and the number of what waits up to a minute. Needs the scope `read`.
+         */
+        get: operations["readStatsNow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/destinations/{id}/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how a destination is doing
+         * @description Needs the scope `read`.
+         */
+        get: operations["readDestinationHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/destinations/{id}/signing-keys/rotate": {
         parameters: {
             query?: never;
@@ -714,6 +774,11 @@ export interface components {
         Error: {
             error: components["schemas"]["ErrorDetails"];
         };
+        /**
+         * @description `paused`: it gets no attempts. `failing`: nothing has succeeded since at least three failed attempts, or since one ten seconds ago. `idle`: nothing was attempted in 24 hours. `healthy`: none of these.
+         * @enum {string}
+         */
+        DestinationState: "healthy" | "failing" | "paused" | "idle";
         /** @description Where a list goes on. `next_cursor` of the previous page; the filters must stay the same. */
         Cursor: string;
         Destination: {
@@ -860,6 +925,164 @@ export interface components {
                 /** @description As it was sent and signed. */
                 body: string;
             };
+        };
+        /**
+         * @description Steps begin at whole multiples of it, in UTC. Default: 1m; with `since` the shortest that makes at most 1500 points.
+         * @enum {string}
+         */
+        StatsStep: "1m" | "5m" | "1h" | "1d";
+        AttemptsByOutcome: {
+            succeeded: number;
+            bad_status: number;
+            timed_out: number;
+            connect_failed: number;
+            dns_failed: number;
+            tls_failed: number;
+            blocked: number;
+            reset: number;
+            invalid_response: number;
+            cancelled: number;
+        };
+        /** @description Seconds, to within 5 %; null: there was nothing to measure. */
+        Quantiles: {
+            p50: number | null;
+            p95: number | null;
+            p99: number | null;
+        };
+        StatsPoint: {
+            /**
+             * Format: date-time
+             * @description When the step begins.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            at: string;
+            /** @description Of a destination always 0. */
+            events_accepted: number;
+            /** @description Made for events and by replays of events. */
+            deliveries_scheduled: number;
+            attempts: components["schemas"]["AttemptsByOutcome"];
+            /** @description Deliveries that ended so in this step. */
+            deliveries_succeeded: number;
+            /** @description Deliveries that ended so in this step, for whatever reason. */
+            deliveries_dead: number;
+            first_attempt_seconds: components["schemas"]["Quantiles"];
+            attempt_seconds: components["schemas"]["Quantiles"];
+        };
+        Stats: {
+            step: components["schemas"]["StatsStep"];
+            data: components["schemas"]["StatsPoint"][];
+        };
+        Trouble: {
+            /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
+            destination_id: string;
+            name: string | null;
+            state: components["schemas"]["DestinationState"];
+            /** @example refuses connections since 14:02 UTC; 1,204 wait; next try in 40 s */
+            summary: string;
+            /** @description Its deliveries that are pending or retrying. */
+            unfinished: number;
+            /**
+             * Format: date-time
+             * @description When the oldest of them was due; null: none is.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            oldest_due_at: string | null;
+        };
+        StatsNow: {
+            /** @description Over the last 60 s, as the other rates. */
+            events_per_second: number;
+            /** @description Attempts that ended. */
+            attempts_per_second: number;
+            /** @description Of these attempts; null: there was none. */
+            success_rate: number | null;
+            /** @description Attempts on the wire. */
+            in_flight: number;
+            /** @description Deliveries that are `pending`. */
+            pending: number;
+            /** @description Deliveries that are `retrying`. */
+            retrying: number;
+            /** @description Of both together, those whose destination is paused or has asked for a pause by Retry-After. */
+            held: number;
+            /**
+             * Format: date-time
+             * @description When the oldest was due of those that may go out and have not; null: there is none.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            oldest_due_at: string | null;
+            /** @description Deliveries that ended `dead` in the last 24 hours. */
+            dead_24h: number;
+            destinations: {
+                /** @description Destinations of the status `active`, those that fail included. */
+                active: number;
+                /** @description Destinations of the status `paused`. */
+                paused: number;
+                /** @description Destinations in the state `failing`. */
+                failing: number;
+            };
+            /** @description Destinations that fail or are paused, and have deliveries that wait or died in the last hour; worst first. */
+            troubles: components["schemas"]["Trouble"][];
+        };
+        DestinationHealth: {
+            state: components["schemas"]["DestinationState"];
+            /**
+             * @description One plain sentence.
+             * @example works; 12 wait
+             */
+            summary: string;
+            /** @description Of the attempts in the last hour; null: there was none. */
+            success_rate_1h: number | null;
+            /** @description Of the attempts in the last 24 hours; null: there was none. */
+            success_rate_24h: number | null;
+            attempt_seconds: components["schemas"]["Quantiles"];
+            /** @description Failed attempts since the last that succeeded, or since it was made active. */
+            consecutive_failures: number;
+            /**
+             * Format: date-time
+             * @description When the first of them ended; null: there is none.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description When the last attempt that succeeded ended; null: there was none in 90 days.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            last_success_at: string | null;
+            last_failure: {
+                /**
+                 * Format: date-time
+                 * @description When the attempt ended.
+                 * @example 2026-01-31T09:30:00.000Z
+                 */
+                at: string;
+                outcome: components["schemas"]["Outcome"];
+                response_code: number | null;
+                error: string | null;
+            } | null;
+            /** @description Its deliveries that are pending or retrying. */
+            unfinished: number;
+            /**
+             * Format: date-time
+             * @description When the oldest of them was due; null: none is.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            oldest_due_at: string | null;
+            /** @description Attempts on the wire; with several nodes up to ten seconds old. */
+            in_flight: number;
+            /** @description How many there may be: max_in_flight, fewer while it fails. */
+            in_flight_limit: number;
+            /**
+             * Format: date-time
+             * @description Until when it asked for a pause by Retry-After; null: it did not.
+             * @example 2099-12-31T23:59:59.000Z
+             */
+            held_until: string | null;
+            /**
+             * Format: date-time
+             * @description When the next attempt may go out; null: none waits, or it is paused.
+             * @example 2099-12-31T23:59:59.000Z
+             */
+            next_attempt_at: string | null;
         };
         RotationInput: {
             /**
@@ -1779,6 +2002,7 @@ export interface operations {
         parameters: {
             query?: {
                 status?: components["schemas"]["DestinationStatus"];
+                state?: components["schemas"]["DestinationState"];
                 cursor?: components["schemas"]["Cursor"];
                 /** @description How many to return at most. */
                 limit?: number;
@@ -1984,6 +2208,105 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readStats: {
+        parameters: {
+            query?: {
+                /** @description From the step that has this time on. Default: an hour, 12 hours, 7 or 30 days back. RFC 3339 with any offset, or a date. */
+                since?: string;
+                /** @description Up to this time. Default: now. RFC 3339 with any offset, or a date. */
+                until?: string;
+                step?: components["schemas"]["StatsStep"];
+                destination_id?: string;
+                /** @description Exactly this type; `other`: all that are not among the 200 busiest. Not with destination_id. */
+                event_type?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stats"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readStatsNow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatsNow"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readDestinationHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DestinationHealth"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["DestinationNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -86,6 +86,7 @@ const TAGS = {
   Events: 'What happened: accepting it, reading it, and sending it again.',
   Deliveries: 'One event for one destination: its status, its attempts, and forcing another one.',
   'Dead letters': 'Deliveries that ended without success, and giving one a fresh schedule.',
+  Stats: 'How much happens and how it goes: over time, just now, and what is in trouble.',
   'API keys': 'Who may call this API, and what with.',
   Dashboard: 'Signing in to the pages that this service serves at `/`.',
   Operations: 'For those who run the service: health, metrics, the cluster, and this document.',

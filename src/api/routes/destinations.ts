@@ -15,6 +15,7 @@ import {
   destinationPatch,
   destinationStatus,
 } from '../schemas/destination.ts';
+import { destinationState } from '../schemas/stats.ts';
 import type { DestinationInput, DestinationPatch } from '../schemas/destination.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../input/destination-rules.ts';
@@ -30,7 +31,7 @@ const PROBE_RETRY_SECONDS = 10;
 const tags = ['Destinations'];
 
 export function addDestinationRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
-  const { store } = services;
+  const { store, stats } = services;
 
   app.post('/v1/destinations', creation, async (request, reply) => {
     const created = await create(services, request.caller, request.body);
@@ -40,9 +41,12 @@ export function addDestinationRoutes(app: ApiApp, services: ApiServices, cursors
 
   app.get('/v1/destinations', listing, async ({ caller, query }) => {
     const { environment } = caller;
-    const { status = null } = query;
-    const scope = { endpoint: 'destinations', prefix: 'dst', environments: [environment], filters: [status] } as const;
-    const page = await store.listDestinations({ environment, status, ...cursors.open(scope, query) });
+    const { status = null, state = null } = query;
+    const filters = state === null ? [status] : [status, state];
+    const scope = { endpoint: 'destinations', prefix: 'dst', environments: [environment], filters } as const;
+    const request = { environment, status, ...cursors.open(scope, query) };
+    const page =
+      state === null ? await store.listDestinations(request) : await stats.listByState({ ...request, state });
     return cursors.close(scope, { ...page, rows: page.rows.map(presentDestination) });
   });
 
@@ -84,7 +88,11 @@ const listing = {
     tags,
     operationId: 'listDestinations',
     summary: 'List destinations, newest first',
-    querystring: closed({ status: Type.Optional(destinationStatus), ...pageQuery }),
+    querystring: closed({
+      status: Type.Optional(destinationStatus),
+      state: Type.Optional(destinationState),
+      ...pageQuery,
+    }),
     response: { 200: destinationPage },
   },
   config: { scope: 'read', errors: ['invalid_cursor'] },

@@ -50,6 +50,8 @@ import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
 import { eraseBodies } from './queries/maintenance/erase.ts';
 import { pruneRows } from './queries/maintenance/prune.ts';
 import { readStats, recountUnfinished } from './queries/maintenance/stats.ts';
+import { countOpen, countUnfinished, readConditions, writeActivity } from './queries/stats/conditions.ts';
+import { pruneCounts, readCounts, writeCounts } from './queries/stats/counts.ts';
 import type { Transactions } from './wire/transaction.ts';
 
 /** Runs a query until the store is closed, with errors as the store's own. */
@@ -108,6 +110,14 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
     pruneRows: (request) => run(pruneRows, context, request),
     endDeletedDeliveries: (request) => run(endDeletedDeliveries, context, request),
     readStats: (shards) => run(readStats, context, shards),
+
+    writeCounts: (rows) => run(writeCounts, context, rows),
+    readCounts: (request) => run(readCounts, context, request),
+    pruneCounts: (request) => run(pruneCounts, context, request),
+    writeActivity: (reports) => run(writeActivity, context, reports),
+    readConditions: (ids) => run(readConditions, context, ids),
+    countUnfinished: (ids) => run(countUnfinished, context, ids),
+    countOpen: (request) => run(countOpen, context, request),
   };
 }
 

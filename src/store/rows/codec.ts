@@ -14,7 +14,7 @@ export type ColumnKind = 'id' | 'integer' | 'real' | 'flag' | 'text' | 'words' |
 export type Code<Name extends string> = ReturnType<typeof createCode<Name>>;
 
 /** Names and their numbers on disk, both ways. Throws for what has no counterpart. */
-function createCode<Name extends string>(numbers: Readonly<Record<Name, number>>) {
+export function createCode<Name extends string>(numbers: Readonly<Record<Name, number>>) {
   const names: Name[] = [];
   for (const name in numbers) names[numbers[name]] = name;
   return {

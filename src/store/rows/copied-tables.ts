@@ -25,6 +25,8 @@ export const COPIED_TABLE_NAMES = [
   'open_deliveries',
   'done_deliveries',
   'attempts',
+  'stats',
+  'destination_activity',
 ] as const;
 
 export type CopiedTableName = (typeof COPIED_TABLE_NAMES)[number];
@@ -126,6 +128,28 @@ const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
     response_body: 'body',
     response_truncated: 'flag',
     error: 'words',
+  },
+  stats: {
+    span: 'integer',
+    environment: 'integer',
+    kind: 'integer',
+    subject: 'bytes',
+    at: 'integer',
+    writer: 'integer',
+    counts: 'bytes',
+  },
+  destination_activity: {
+    destination_id: 'id',
+    environment: 'integer',
+    reported_at: 'integer',
+    last_attempt_at: 'integer',
+    last_success_at: 'integer',
+    failed_at: 'integer',
+    failed_outcome: 'integer',
+    failed_code: 'integer',
+    failed_error: 'words',
+    in_flight: 'integer',
+    in_flight_limit: 'integer',
   },
 };
 

@@ -38,6 +38,8 @@ import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
 import { eraseBodies } from './queries/maintenance/erase.ts';
 import { pruneRows } from './queries/maintenance/prune.ts';
 import { findTrouble, readStats } from './queries/maintenance/stats.ts';
+import { countOpen, countUnfinished, readConditions, writeActivity } from './queries/stats/conditions.ts';
+import { pruneCounts, readCounts, writeCounts } from './queries/stats/counts.ts';
 
 /** Runs queries on one connection, in whatever thread that is. */
 export type Runner<Context> = {
@@ -93,6 +95,14 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     endDeletedDeliveries: (request) => writer.run(endDeletedDeliveries, request),
     readStats: () => writer.run(readStats),
     findTrouble: () => writer.run(findTrouble),
+
+    writeCounts: (rows) => writer.run(writeCounts, rows),
+    readCounts: (request) => reader.run(readCounts, request),
+    pruneCounts: (request) => writer.run(pruneCounts, request),
+    writeActivity: (reports) => writer.run(writeActivity, reports),
+    readConditions: (ids) => writer.run(readConditions, ids),
+    countUnfinished: (ids) => writer.run(countUnfinished, ids),
+    countOpen: (request) => reader.run(countOpen, request),
     close,
   };
 }
@@ -138,4 +148,11 @@ export const QUERIES = {
   endDeletedDeliveries,
   readStats,
   findTrouble,
+  writeCounts,
+  readCounts,
+  pruneCounts,
+  writeActivity,
+  readConditions,
+  countUnfinished,
+  countOpen,
 } as const;

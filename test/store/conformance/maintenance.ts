@@ -208,6 +208,6 @@ function testEndDeleted(makeScene: MakeScene): void {
     const left = await scene.list({ status: 'pending' });
     assert.ok(left.rows.every((row) => row.destinationId === kept));
     const done = await scene.store.endDeletedDeliveries({ now: scene.now, budgetMs: 1_000 });
-    assert.deepEqual(done, { changed: 0, more: false });
+    assert.deepEqual(done, { changed: 0, more: false, ended: [] });
   });
 }

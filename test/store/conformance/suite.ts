@@ -12,6 +12,7 @@ import { testLists } from './lists.ts';
 import { testMaintenance } from './maintenance.ts';
 import { testRecording } from './recording.ts';
 import { testSendingAgain } from './sending-again.ts';
+import { testStats } from './stats.ts';
 import { testWork } from './work.ts';
 
 /** A new, empty store; it is closed, and what it needs besides removed, after the test. */
@@ -35,6 +36,7 @@ export function testStore(name: string, makeStore: MakeStore, { propertyRuns }: 
     testSendingAgain(makeScene);
     testLists(makeScene, propertyRuns);
     testMaintenance(makeScene);
+    testStats(makeScene);
     testInterleavings(makeScene, propertyRuns);
   });
 }

@@ -59,6 +59,11 @@ const ORIGINS: Readonly<Record<CopiedTableName, Origin>> = {
     columns: DESTINATION_ID,
   },
   attempts: { from: 'attempts s', key: ['s.delivery_id', 's.n'] },
+  stats: {
+    from: 'stats s',
+    key: ['s.span', 's.environment', 's.kind', 's.subject', 's.at', 's.writer'],
+  },
+  destination_activity: { from: 'destination_activity s', key: ['s.destination_id'] },
 };
 
 /**

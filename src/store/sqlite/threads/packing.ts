@@ -52,6 +52,7 @@ export function packResult(method: string, result: unknown): { result: unknown; 
 export function unpackResult(method: string, packed: unknown): unknown {
   if (typeof packed !== 'number') return packed;
   if (method === 'acceptEvents') return Array.from({ length: packed }, () => ACCEPTED);
+  if (method !== 'recordResults') return packed;
   return { outcomes: Array.from({ length: packed }, () => RECORDED), paused: [] } satisfies RecordAnswer;
 }
 

@@ -1,5 +1,6 @@
 // Writes into rows what reads show of a deleted destination's unfinished deliveries.
 import { formatId, idShard } from '../../../../model/id.ts';
+import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { endDeliveries } from './end-deliveries.ts';
@@ -26,8 +27,9 @@ const SETTLE = statement<never>('destinations_settle', 'UPDATE destinations SET 
 const SETTLED_AFTER_MS = 60_000;
 const BEFORE_ALL = new Uint8Array(16);
 
-export const endDeletedDeliveries: Write<'endDeletedDeliveries'> = (context, { now, budgetMs }) => {
+export const endDeletedDeliveries: Write<'endDeletedDeliveries'> = async (context, { now, budgetMs }) => {
   const { clock, read, write } = context;
+  const ended = new EndedTally();
   let after: Uint8Array = BEFORE_ALL;
 
   const endSome = async (): Promise<number | null> => {
@@ -36,10 +38,10 @@ export const endDeletedDeliveries: Write<'endDeletedDeliveries'> = (context, { n
     const { id, deleted_at: deletedAt } = destination;
     const limit = rowsPerStep(budgetMs);
     const open = await read((tx) => tx.run(SELECT_OPEN, [idShard(formatId('dst', id)), id, limit]));
-    if (open.length > 0) return endDeliveries(context, open, now);
+    if (open.length > 0) return endDeliveries(context, open, { now, ended });
     after = id;
     if (now - deletedAt >= SETTLED_AFTER_MS) await write((tx) => tx.change(SETTLE, [id]));
     return endSome();
   };
-  return runSteps(clock, budgetMs, [endSome]);
+  return { ...(await runSteps(clock, budgetMs, [endSome])), ended: ended.list() };
 };

@@ -2,6 +2,7 @@
 import { formatId, idTime } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
 import { endByDeletion, expire } from '../../../../model/transitions.ts';
+import type { EndedTally } from '../../../rows/ended-unsent.ts';
 import { withPartitions } from '../../bisect.ts';
 import type { WriteContext } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
@@ -19,24 +20,30 @@ const SELECT_DELETED = statement<{ id: Uint8Array; deleted_at: number }>(
 );
 
 /** As they were seen; one that was moved meanwhile is left to the next step. Returns how many have ended. */
-export async function endDeliveries(context: WriteContext, rows: readonly EndingRow[], now: number): Promise<number> {
+export async function endDeliveries(
+  context: WriteContext,
+  rows: readonly EndingRow[],
+  { now, ended }: { now: number; ended: EndedTally },
+): Promise<number> {
   const { write, backlog, partitions } = context;
   const times = rows.map((row) => idTime(formatId('dlv', row.id)));
-  return withPartitions(partitions, times, () =>
+  const taken = await withPartitions(partitions, times, () =>
     writeCounted(backlog, write, async (tx, change) => {
-      const taken = await tx.batch(
+      const taking = await tx.batch(
         TAKE_OPEN,
         rows.map(({ shard, id, rev }) => [shard, id, rev]),
       );
-      for (const row of taken) countOut(change, row);
-      const deletions = await readDeletions(tx, taken);
+      for (const row of taking) countOut(change, row);
+      const deletions = await readDeletions(tx, taking);
       void insertDone(
         tx,
-        taken.map((row) => end(row, deletions.get(formatId('dst', row.destination_id)) ?? null, now)),
+        taking.map((row) => end(row, deletions.get(formatId('dst', row.destination_id)) ?? null, now)),
       );
-      return taken.length;
+      return taking;
     }),
   );
+  for (const row of taken) ended.add(row.destination_id, row.environment);
+  return taken.length;
 }
 
 // Not before they are taken: a destination deleted since they were found has ended them already, and not their event.

@@ -2,6 +2,7 @@
 // partition is dropped once all of it is past. What is still unfinished of such an event ends: there is nothing left
 // to send.
 import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
+import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
@@ -41,18 +42,21 @@ export const eraseBodies: Write<'eraseBodies'> = async (context, { cutoff, now, 
   }
   const limit = rowsPerStep(budgetMs);
   const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
-  return runSteps(clock, budgetMs, [
-    createExpiry(context, { cutoff, now, limit }),
+  const ended = new EndedTally();
+  const report = await runSteps(clock, budgetMs, [
+    createExpiry(context, { cutoff, now, limit, ended }),
     () => partitions.dropOneBefore(['event_bodies'], cutoff),
     ...(goesByRow ? [createBodyDeletion(context, { cutoff, limit })] : []),
   ]);
+  return { ...report, ended: ended.list() };
 };
 
-function createExpiry(context: WriteContext, options: { cutoff: number; now: number; limit: number }): Step {
-  const { cutoff, now, limit } = options;
+type Expiry = { cutoff: number; now: number; limit: number; ended: EndedTally };
+
+function createExpiry(context: WriteContext, { cutoff, now, limit, ended }: Expiry): Step {
   return async () => {
     const rows = await context.read((tx) => tx.run(SELECT_EXPIRED, [firstIdBytesAt(cutoff), limit]));
-    return rows.length === 0 ? null : endDeliveries(context, rows, now);
+    return rows.length === 0 ? null : endDeliveries(context, rows, { now, ended });
   };
 }
 

@@ -3,6 +3,7 @@
 import { firstIdBytesAt } from '../../../../model/id.ts';
 import { expire } from '../../../../model/transitions.ts';
 import { isUnfinished } from '../../../rows/codec.ts';
+import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 import { writeState } from '../deliveries/delivery-rows.ts';
@@ -19,11 +20,12 @@ type DeliveryRow = {
   status: number;
   environment: number;
   destination: number;
+  destination_id: Uint8Array;
   deleted_at: number | null;
 };
 
 const SELECT_DELIVERIES = statement<DeliveryRow>(`
-  SELECT d.id, d.status, d.environment, d.destination, t.deleted_at
+  SELECT d.id, d.status, d.environment, d.destination, t.id AS destination_id, t.deleted_at
   FROM deliveries d JOIN destinations t ON t.key = d.destination
   WHERE d.event_id = ? AND d.id > ?
   ORDER BY d.id LIMIT ${ROWS_PER_STEP}`);
@@ -35,6 +37,7 @@ const BEFORE_ALL = new Uint8Array(16);
 export const eraseBodies: Write<'eraseBodies'> = (context, { cutoff, now, budgetMs }) => {
   const { sql } = context;
   const end = firstIdBytesAt(cutoff);
+  const ended = new EndedTally();
   // An event may have more deliveries than one step should look at. The position counts once it is committed.
   let position = context.erasing;
   const eraseSome = (): number | null => {
@@ -42,7 +45,7 @@ export const eraseBodies: Write<'eraseBodies'> = (context, { cutoff, now, budget
     if (eventId === undefined) return null;
     const isGoingOn = position !== null && Buffer.compare(position.eventId, eventId) === 0;
     const rows = sql(SELECT_DELIVERIES).all(eventId, isGoingOn ? position!.after : BEFORE_ALL);
-    const expired = rows.reduce((sum, row) => sum + expireDelivery(context, row, now), 0);
+    const expired = rows.reduce((sum, row) => sum + expireDelivery(context, row, { now, ended }), 0);
     if (rows.length === ROWS_PER_STEP) {
       position = { eventId, after: rows.at(-1)!.id };
       return expired;
@@ -53,13 +56,18 @@ export const eraseBodies: Write<'eraseBodies'> = (context, { cutoff, now, budget
   };
   const report = runSteps(context, budgetMs, [eraseSome]);
   context.erasing = position;
-  return report;
+  return { ...report, ended: ended.list() };
 };
 
-function expireDelivery(context: WriteContext, row: DeliveryRow, now: number): number {
+function expireDelivery(
+  context: WriteContext,
+  row: DeliveryRow,
+  { now, ended }: { now: number; ended: EndedTally },
+): number {
   // A deleted destination's deliveries have ended by that already.
   if (!isUnfinished(row.status) || row.deleted_at !== null) return 0;
   writeState(context, row.id, expire(now), now);
   context.backlog.add(row.destination, row.environment, -1);
+  ended.add(row.destination_id, row.environment);
   return 1;
 }

@@ -1,0 +1,89 @@
+// How one destination is doing: what the store knows of it, what this process has heard since, and what it counted.
+import { nextAttemptOf, stateOf, summaryOf } from '../model/condition.ts';
+import type { DestinationCondition } from '../model/condition.ts';
+import type { Destination } from '../model/destination.ts';
+import type { DestinationId } from '../model/id.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { StatsStore } from '../store/store.ts';
+import type { Activity } from './activity.ts';
+import { latest } from './activity.ts';
+import { HOUR_MS } from './counter.ts';
+import type { CountsReader } from './reader.ts';
+
+/** A report of what is on the wire says nothing any more after three that should have followed. */
+const REPORT_LIFETIME_MS = 30_000;
+
+/** What the process that sends to a destination has on the wire; null: it is another that does. */
+type LoadOf = (id: DestinationId) => { inFlight: number; inFlightLimit: number } | null;
+
+type HealthParts = {
+  store: Pick<StatsStore, 'readConditions'>;
+  clock: Clock;
+  activity: Activity;
+  reader: CountsReader;
+  loadOf: LoadOf;
+};
+
+export type Health = Awaited<ReturnType<typeof readHealthOf>>;
+
+/** In the order of the destinations, of which there should be few. */
+export async function readConditions(
+  { store, activity }: Pick<HealthParts, 'store' | 'activity'>,
+  destinations: readonly Destination[],
+): Promise<DestinationCondition[]> {
+  if (destinations.length === 0) return [];
+  const stored = await store.readConditions(destinations.map(({ id }) => id));
+  return stored.map((condition, i) => {
+    const { id, environment } = destinations[i]!;
+    const heard = activity.get(id);
+    if (heard === undefined) return condition;
+    const report = { destinationId: id, environment, reportedAt: 0, inFlight: 0, inFlightLimit: 0 };
+    const before = condition.activity ?? { lastAttemptAt: null, lastSuccessAt: null, lastFailure: null };
+    return { ...condition, activity: { ...report, ...before, ...latest({ ...before, environment }, heard) } };
+  });
+}
+
+/** Shares of attempts are 0 to 1, times Unix ms. */
+export async function readHealthOf(parts: HealthParts, destination: Destination) {
+  const { clock, reader } = parts;
+  const { id, environment } = destination;
+  const now = clock.now();
+  const subject = { environment, kind: 'destination', subject: id } as const;
+  const [[condition], hour, day] = await Promise.all([
+    readConditions(parts, [destination]),
+    reader.total(subject, { since: now - HOUR_MS, until: now + 1 }),
+    reader.total(subject, { since: now - 24 * HOUR_MS, until: now + 1 }),
+  ]);
+  const { activity, failingSince, failureCount, heldUntil, dueAt, unfinished } = condition!;
+  const lastAttemptAt = activity?.lastAttemptAt ?? null;
+  const health = { failingSince, failureCount };
+  const state = stateOf({ destination, health, lastAttemptAt, now });
+  return {
+    state,
+    summary: summaryOf({ state, destination, condition: condition!, now }),
+    successRate1h: hour.successRate(),
+    successRate24h: day.successRate(),
+    attemptSeconds: hour.attempt.quantiles(),
+    consecutiveFailures: failureCount,
+    failingSince,
+    lastSuccessAt: activity?.lastSuccessAt ?? null,
+    lastFailure: activity?.lastFailure ?? null,
+    unfinished,
+    oldestDueAt: dueAt !== null && dueAt <= now ? dueAt : null,
+    ...inFlightOf(parts.loadOf(id), condition!, destination, now),
+    heldUntil: heldUntil !== null && heldUntil > now ? heldUntil : null,
+    nextAttemptAt: nextAttemptOf(destination, condition!, now),
+  };
+}
+
+function inFlightOf(
+  own: ReturnType<LoadOf>,
+  { activity }: DestinationCondition,
+  { maxInFlight }: Destination,
+  now: number,
+): { inFlight: number; inFlightLimit: number } {
+  if (own !== null) return { inFlight: own.inFlight, inFlightLimit: own.inFlightLimit };
+  const isFresh = activity !== null && now - activity.reportedAt < REPORT_LIFETIME_MS && activity.inFlightLimit > 0;
+  if (!isFresh) return { inFlight: 0, inFlightLimit: maxInFlight };
+  return { inFlight: activity.inFlight, inFlightLimit: Math.min(maxInFlight, activity.inFlightLimit) };
+}

@@ -1,0 +1,212 @@
+// How the service is doing just now: the rates of the last minute, what waits, and which destinations are in trouble.
+// What costs more than adding up is kept for a second, however many ask.
+import { isFailing, stateOf, summaryOf } from '../model/condition.ts';
+import type { DestinationCondition, DestinationState } from '../model/condition.ts';
+import type { Destination, DestinationHealth } from '../model/destination.ts';
+import type { DestinationId } from '../model/id.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Store } from '../store/store.ts';
+import type { Activity } from './activity.ts';
+import { HOUR_MS, MINUTE_MS } from './counter.ts';
+import type { Counter } from './counter.ts';
+import { readConditions } from './health.ts';
+import { addPulses, decodePulse } from './last-minute.ts';
+import type { Pulse } from './last-minute.ts';
+import type { PausedDestinations } from './paused.ts';
+import type { CountsReader } from './reader.ts';
+
+const SURVEY_LIFETIME_MS = 1_000;
+const TROUBLES_MAX = 20;
+/** Paused or failing destinations that nothing waits for: so many are looked at for deliveries that died. */
+const QUIET_EXAMINED_MAX = 50;
+/** Other processes tell every ten seconds how they are doing. */
+const PULSE_LIFETIME_MS = 25_000;
+const PULSES_MAX = 1_000;
+/** Pending and retrying deliveries are counted as far as this; then one of the two is known from the other. */
+const COUNTED_MAX = 50_000;
+const IDS_PER_READ = 500;
+
+type NowParts = {
+  store: Pick<Store, 'readHealth' | 'readStats' | 'readCounts' | 'readConditions' | 'countUnfinished' | 'countOpen'>;
+  clock: Clock;
+  counter: Counter;
+  activity: Activity;
+  reader: CountsReader;
+  paused: PausedDestinations;
+  /** Of this process. */
+  pulseOf: (environment: number) => Pulse;
+  destinationsOf: (environment: number) => ReadonlyMap<DestinationId, Destination>;
+};
+
+type Trouble = {
+  destinationId: DestinationId;
+  name: string | null;
+  state: DestinationState;
+  summary: string;
+  unfinished: number;
+  oldestDueAt: number | null;
+};
+
+type Survey = {
+  pending: number;
+  retrying: number;
+  held: number;
+  dead24h: number;
+  destinations: { active: number; paused: number; failing: number };
+  troubles: Trouble[];
+};
+
+export function createNow(parts: NowParts) {
+  const surveys = new Map<number, { survey: Promise<Survey>; at: number }>();
+
+  const surveyOf = (environment: number): Promise<Survey> => {
+    const at = parts.clock.monotonic();
+    const known = surveys.get(environment);
+    if (known !== undefined && at - known.at < SURVEY_LIFETIME_MS) return known.survey;
+    const survey = makeSurvey(parts, environment);
+    surveys.set(environment, { survey, at });
+    // One that failed is not to be told again.
+    survey.catch(() => surveys.delete(environment));
+    return survey;
+  };
+
+  return async (environment: number) => {
+    const [survey, pulse] = await Promise.all([surveyOf(environment), readPulses(parts, environment)]);
+    const { events, attempts, succeeded, inFlight, oldestDueAt } = pulse;
+    return {
+      eventsPerSecond: events / 60,
+      attemptsPerSecond: attempts / 60,
+      successRate: attempts === 0 ? null : succeeded / attempts,
+      inFlight,
+      oldestDueAt,
+      ...survey,
+    };
+  };
+}
+
+/** This process's, and the last one of each other. */
+async function readPulses({ store, clock, counter, pulseOf }: NowParts, environment: number): Promise<Pulse> {
+  const rows = await store.readCounts({
+    span: 'minute',
+    environment,
+    kind: 'pulse',
+    subject: '',
+    since: clock.now() - PULSE_LIFETIME_MS,
+    until: null,
+    after: null,
+    limit: PULSES_MAX,
+  });
+  const last = new Map(rows.map(({ writer, counts }) => [writer, counts]));
+  last.delete(counter.writer);
+  return addPulses([pulseOf(environment), ...[...last.values()].flatMap((counts) => decodePulse(counts) ?? [])]);
+}
+
+async function makeSurvey(parts: NowParts, environment: number): Promise<Survey> {
+  const { store, clock, reader, paused } = parts;
+  const now = clock.now();
+  const destinations = parts.destinationsOf(environment);
+  const health = (await store.readHealth()).filter(({ destinationId }) => destinations.has(destinationId));
+  const pausedIds = paused.of(environment);
+  const failing = health.filter((one) => !pausedIds.has(one.destinationId) && isFailing(one, now));
+  const heldIds = health
+    .filter(({ heldUntil }) => heldUntil !== null && heldUntil > now)
+    .map((one) => one.destinationId);
+  const all = { environment, kind: 'environment', subject: '' } as const;
+  const [waiting, held, day, troubles] = await Promise.all([
+    countWaiting(store, environment),
+    countUnfinished(store, [...new Set([...pausedIds, ...heldIds])]),
+    reader.total(all, { since: now - 24 * HOUR_MS, until: now + 1 }),
+    findTroubles(parts, destinations, { pausedIds, failing }),
+  ]);
+  return {
+    ...waiting,
+    held,
+    dead24h: day.deliveriesDead,
+    destinations: {
+      active: destinations.size - pausedIds.size,
+      paused: pausedIds.size,
+      failing: failing.length,
+    },
+    troubles,
+  };
+}
+
+/** Where both are very many, the pending ones are told too few: as far as they were counted. */
+async function countWaiting(store: NowParts['store'], environment: number) {
+  const { unfinished } = await store.readStats();
+  const all = unfinished.find((one) => one.environment === environment)?.count ?? 0;
+  const pending = await store.countOpen({ environment, status: 'pending', max: COUNTED_MAX });
+  if (pending < COUNTED_MAX) return { pending, retrying: Math.max(0, all - pending) };
+  const retrying = await store.countOpen({ environment, status: 'retrying', max: COUNTED_MAX });
+  if (retrying < COUNTED_MAX) return { pending: Math.max(0, all - retrying), retrying };
+  return { pending, retrying: Math.max(0, all - pending) };
+}
+
+async function countUnfinished(store: NowParts['store'], ids: DestinationId[]): Promise<number> {
+  let sum = 0;
+  for (let i = 0; i < ids.length; i += IDS_PER_READ) sum += await store.countUnfinished(ids.slice(i, i + IDS_PER_READ));
+  return sum;
+}
+
+type Candidates = { pausedIds: ReadonlySet<DestinationId>; failing: readonly DestinationHealth[] };
+
+/**
+ * Failing ones first, each kind by how much waits. In trouble is what fails or is paused while something waits for it,
+ * or has died in the last hour.
+ */
+async function findTroubles(
+  parts: NowParts,
+  destinations: ReadonlyMap<DestinationId, Destination>,
+  { pausedIds, failing }: Candidates,
+): Promise<Trouble[]> {
+  const examined: Trouble[] = [];
+  for (const ids of [failing.map((one) => one.destinationId), [...pausedIds]]) {
+    if (examined.length >= TROUBLES_MAX) break;
+    examined.push(...(await examine(parts, destinations, ids)));
+  }
+  return examined.slice(0, TROUBLES_MAX);
+}
+
+async function examine(
+  parts: NowParts,
+  destinations: ReadonlyMap<DestinationId, Destination>,
+  ids: readonly DestinationId[],
+): Promise<Trouble[]> {
+  const now = parts.clock.now();
+  const found: { destination: Destination; condition: DestinationCondition }[] = [];
+  const quiet: typeof found = [];
+  for (let i = 0; i < ids.length; i += IDS_PER_READ) {
+    const some = ids.slice(i, i + IDS_PER_READ).flatMap((id) => destinations.get(id) ?? []);
+    for (const [index, condition] of (await readConditions(parts, some)).entries()) {
+      const one = { destination: some[index]!, condition };
+      if (condition.unfinished > 0) found.push(one);
+      else if (quiet.length < QUIET_EXAMINED_MAX) quiet.push(one);
+    }
+    // The worst so far: no more are kept.
+    found.sort((a, b) => b.condition.unfinished - a.condition.unfinished).splice(TROUBLES_MAX);
+  }
+  for (const one of quiet) {
+    if (found.length >= TROUBLES_MAX) break;
+    if (await hasDied(parts, one.destination, now)) found.push(one);
+  }
+  return found.map(({ destination, condition }) => toTrouble(destination, condition, now));
+}
+
+async function hasDied({ reader }: NowParts, { environment, id }: Destination, now: number): Promise<boolean> {
+  const subject = { environment, kind: 'destination', subject: id } as const;
+  const hour = await reader.total(subject, { since: now - HOUR_MS + MINUTE_MS, until: now + 1 });
+  return hour.deliveriesDead > 0;
+}
+
+function toTrouble(destination: Destination, condition: DestinationCondition, now: number): Trouble {
+  const { activity, dueAt, unfinished } = condition;
+  const state = stateOf({ destination, health: condition, lastAttemptAt: activity?.lastAttemptAt ?? null, now });
+  return {
+    destinationId: destination.id,
+    name: destination.name,
+    state,
+    summary: summaryOf({ state, destination, condition, now }),
+    unfinished,
+    oldestDueAt: dueAt !== null && dueAt <= now ? dueAt : null,
+  };
+}

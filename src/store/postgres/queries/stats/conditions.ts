@@ -1,0 +1,118 @@
+// How destinations are doing: what was last heard of each, its stored trouble, and what it has still to be sent.
+import { formatId, idBytes, idShard } from '../../../../model/id.ts';
+import type { DestinationId } from '../../../../model/id.ts';
+import { deliveryStatusCode } from '../../../rows/codec.ts';
+import { ACTIVITY_COLUMNS, activityUpdate, activityValues, toActivity } from '../../../rows/stats-rows.ts';
+import type { ActivityRow } from '../../../rows/stats-rows.ts';
+import type { Read, Write } from '../../context.ts';
+import { statement, statementOfEveryShard } from '../../wire/statement.ts';
+import { decodeText, encodeArray, encodeColumn, encodeText } from '../../wire/values.ts';
+import type { ColumnType } from '../../wire/values.ts';
+
+const NAMES = ACTIVITY_COLUMNS.join(', ');
+
+const TYPES: Readonly<Record<(typeof ACTIVITY_COLUMNS)[number], ColumnType>> = {
+  destination_id: 'uuid',
+  environment: 'int4',
+  reported_at: 'int8',
+  last_attempt_at: 'int8',
+  last_success_at: 'int8',
+  failed_at: 'int8',
+  failed_outcome: 'int2',
+  failed_code: 'int2',
+  failed_error: 'text',
+  in_flight: 'int4',
+  in_flight_limit: 'int4',
+};
+
+const UPSERT = statement<never>(
+  'destination_activity_upsert',
+  `INSERT INTO destination_activity AS a (${NAMES})
+   SELECT * FROM unnest(${ACTIVITY_COLUMNS.map((name, i) => `$${i + 1}::${TYPES[name]}[]`).join(', ')})
+   ON CONFLICT (destination_id) DO UPDATE ${activityUpdate((a, b) => `greatest(${a}, ${b})`)}`,
+);
+
+const SELECT_ACTIVITY = statement<ActivityRow>(
+  'destination_activity_select',
+  `SELECT ${NAMES} FROM destination_activity WHERE destination_id = ANY ($1::uuid[])`,
+);
+
+type HealthRow = {
+  destination_id: Uint8Array;
+  failing_since: number | null;
+  failure_count: number;
+  held_until: number | null;
+};
+
+const SELECT_HEALTH = statement<HealthRow>(
+  'destination_health_of_some',
+  `SELECT destination_id, failing_since, failure_count, held_until FROM destination_health
+   WHERE shard = ANY ($1::int2[]) AND destination_id = ANY ($2::uuid[])`,
+);
+
+const SELECT_DUE = statement<{ due_at: number }>(
+  'open_deliveries_earliest',
+  `SELECT due_at FROM open_deliveries
+   WHERE shard = $1::int2 AND destination_id = $2 AND due_at > 0 ORDER BY due_at LIMIT 1`,
+);
+
+const COUNT_OPEN = statementOfEveryShard<{ count: number }>(
+  'open_deliveries_count',
+  `SELECT count(*) AS count FROM
+     (SELECT shard FROM open_deliveries WHERE environment = $1::int4 AND status = $2::int2 LIMIT $3::int4) AS counted`,
+);
+
+export const writeActivity: Write<'writeActivity'> = async ({ write }, reports) => {
+  if (reports.length === 0) return;
+  // In one order for all nodes: of two that report the same destinations one waits for the other, and not both.
+  const sorted = reports.toSorted((a, b) => (a.destinationId < b.destinationId ? -1 : 1));
+  const rows = sorted.map((report) => activityValues(withError(report, encodeText)));
+  const columns = ACTIVITY_COLUMNS.map((name, i) => encodeColumn(TYPES[name], rows, i));
+  await write((tx) => tx.change(UPSERT, columns));
+};
+
+export const readConditions: Write<'readConditions'> = ({ look, backlog }, ids) =>
+  look(async (tx) => {
+    const of = encodeArray(
+      'uuid',
+      ids.map((id) => idBytes(id)),
+    );
+    const shards = encodeArray('int2', [...new Set(ids.map((id) => idShard(id)))]);
+    const due = ids.map((id) => tx.run(SELECT_DUE, [idShard(id), idBytes(id)]));
+    const [activities, troubles, ...found] = await Promise.all([
+      tx.run(SELECT_ACTIVITY, [of]),
+      tx.run(SELECT_HEALTH, [shards, of]),
+      ...due,
+    ]);
+    const activityOf = new Map(activities.map((row) => [formatId('dst', row.destination_id), row]));
+    const healthOf = new Map(troubles.map((row) => [formatId('dst', row.destination_id), row]));
+    return ids.map((id, i) => {
+      const [activity, health] = [activityOf.get(id), healthOf.get(id)];
+      return {
+        activity: activity === undefined ? null : withError(toActivity(activity), decodeText),
+        failingSince: health?.failing_since ?? null,
+        failureCount: health?.failure_count ?? 0,
+        heldUntil: health?.held_until ?? null,
+        unfinished: backlog.countOf(id),
+        dueAt: found[i]?.[0]?.due_at ?? null,
+      };
+    });
+  });
+
+export const countUnfinished: Write<'countUnfinished'> = async ({ backlog }, ids: DestinationId[]) =>
+  ids.reduce((sum, id) => sum + backlog.countOf(id), 0);
+
+export const countOpen: Read<'countOpen'> = async ({ look }, { environment, status, max }) => {
+  const [row] = await look((tx) => tx.run(COUNT_OPEN, [environment, deliveryStatusCode.numberOf(status), max]));
+  return row!.count;
+};
+
+/** What a receiver says may hold any character. */
+function withError<Report extends Parameters<typeof activityValues>[0]>(
+  report: Report,
+  convert: (text: string | null) => string | null,
+): Report {
+  const { lastFailure } = report;
+  if (lastFailure === null) return report;
+  return { ...report, lastFailure: { ...lastFailure, error: convert(lastFailure.error) } };
+}

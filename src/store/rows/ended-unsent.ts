@@ -1,0 +1,19 @@
+// Deliveries that a maintenance step has ended, by destination: for whoever counts them.
+import { formatId } from '../../model/id.ts';
+import type { DestinationId } from '../../model/id.ts';
+import type { EndedUnsent } from '../../model/observer.ts';
+
+export class EndedTally {
+  readonly #byDestination = new Map<DestinationId, EndedUnsent>();
+
+  add(destination: Uint8Array, environment: number): void {
+    const destinationId = formatId('dst', destination);
+    const known = this.#byDestination.get(destinationId);
+    if (known === undefined) this.#byDestination.set(destinationId, { environment, destinationId, count: 1 });
+    else known.count++;
+  }
+
+  list(): EndedUnsent[] {
+    return [...this.#byDestination.values()];
+  }
+}
