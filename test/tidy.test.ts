@@ -33,7 +33,18 @@ const STORE = 'store/store.ts';
 const MASTER_KEY = 'store/master-key.ts';
 const ROWS = 'store/rows';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
-const PATH = ['accept', 'configuration', 'match', 'dispatch', 'attempt', 'record', 'maintain', 'api', 'cluster'];
+const PATH = [
+  'accept',
+  'configuration',
+  'match',
+  'dispatch',
+  'attempt',
+  'record',
+  'maintain',
+  'api',
+  'cluster',
+  'stream',
+];
 
 /** Who may import whom, in src/. A room is a folder, or a file that has a row of its own; each may import itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -55,7 +66,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   accept: ['model', 'runtime', STORE, 'json', 'match', 'configuration'],
   dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],
   cluster: ['model', 'runtime', STORE],
-  api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'attempt/guard.ts'],
+  stream: ['model', 'runtime', STORE],
+  api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'stream', 'attempt/guard.ts'],
   'config.ts': ['model', 'attempt/guard.ts', 'package.json'],
   app: ['model', 'runtime', STORE, 'store', ...PATH, 'config.ts'],
   cli: ['model', 'runtime', 'app', 'config.ts', STORE, 'store', ...ADAPTERS, 'demo', 'sdk'],

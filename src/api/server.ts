@@ -27,6 +27,7 @@ import { addEventBatchRoutes } from './routes/event-batch.ts';
 import { addEventRoutes } from './routes/events.ts';
 import { addOperationRoutes } from './routes/operations.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
+import { addStreamRoutes } from './routes/stream.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
 import { SHOWN_AS } from './schemas/fields.ts';
 import type { Answer, ApiServices } from './services.ts';
@@ -197,6 +198,7 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addEventBatchRoutes(app, services);
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
+  addStreamRoutes(app, services);
   addApiKeyRoutes(app, services, cursors);
   addOperationRoutes(app, services);
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Store } from '../store/store.ts';
+import type { Hub } from '../stream/hub.ts';
 import type { Authenticator } from './auth.ts';
 
 /** The part of pino that is used here. */
@@ -37,6 +38,7 @@ export type ApiServices = {
   confirmChange: (change: ConfigurationChange) => Promise<void>;
   /** Hands on an unfinished delivery that is due (after a manual retry or a DLQ replay). */
   dispatch: (delivery: OpenDelivery) => void;
+  streams: Pick<Hub, 'open' | 'close'>;
   /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */
   checkUrl: (url: URL, mode: Mode) => string | null;
   /** Connects to a URL as deliveries would, sending nothing. Null: new destinations are not probed. */

@@ -6,7 +6,7 @@ import { Acceptor } from '../accept/accept.ts';
 import { createAuthenticator } from '../api/auth.ts';
 import type { Authenticator } from '../api/auth.ts';
 import type { ApiServices } from '../api/services.ts';
-import type { Cluster } from '../cluster/cluster.ts';
+import type { Cluster, NodeIdentity } from '../cluster/cluster.ts';
 import { VERSION } from '../config.ts';
 import { createFollower } from '../configuration/follower.ts';
 import type { Follower } from '../configuration/follower.ts';
@@ -21,12 +21,14 @@ import { observeAll } from '../model/observer.ts';
 import type { Observer } from '../model/observer.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
+import type { Hub } from '../stream/hub.ts';
 import { createBase } from './base.ts';
 import type { Base, ServiceOptions } from './base.ts';
 import { createLoops } from './loops.ts';
 import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
-import { createNode } from './node.ts';
+import { createIdentity, createNode } from './node.ts';
+import { createStreams } from './streams.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
 
@@ -39,8 +41,17 @@ export async function createService(options: ServiceOptions) {
   const { settings, store, clock, network, onError } = base;
   const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
   const attemptLog = new AttemptLog(base.log, clock);
-  const observer = observeAll([createMeter(base.metrics), { attempted: (finished) => attemptLog.note(finished) }]);
-  const { cluster, follower, recorder, dispatcher } = createDelivering(base, { matching, observer });
+  const node = createIdentity(base);
+  const { hub, exchange } = createStreams(base, node, (id) => follower.destinationOf(id));
+  const observer = observeAll([
+    createMeter(base.metrics),
+    { attempted: (finished) => attemptLog.note(finished) },
+    hub.observer,
+  ]);
+  const hearOfStreams = (text: string): void => exchange?.hear(text);
+  const delivering = createDelivering(base, { matching, observer, node, hearOfStreams });
+  const { cluster, recorder, dispatcher } = delivering;
+  const follower: Follower = delivering.follower;
   const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
   const authenticator = createAuthenticator(base);
   const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
@@ -52,7 +63,8 @@ export async function createService(options: ServiceOptions) {
     if (!recorder.isWriting()) reasons.push('results cannot be stored');
     return { ready: reasons.length === 0, reasons };
   };
-  const api = createApi(base, { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness });
+  const parts = { ...delivering, acceptor, authenticator, wakeEndDeleted, readiness, observer, streams: hub };
+  const api = createApi(base, parts);
 
   await follower.catchUpAll();
   await authenticator.refresh();
@@ -71,6 +83,7 @@ export async function createService(options: ServiceOptions) {
     /** Is not ready from now on, hands over its shards, and waits DRAIN_TIMEOUT at most for what is on the wire. */
     async drain(): Promise<void> {
       isReady = false;
+      hub.close();
       // What others can send goes to them first; then nothing is left here, or only where there are no others.
       await cluster.leave(settings.DRAIN_TIMEOUT);
       await dispatcher.stop(settings.DRAIN_TIMEOUT);
@@ -90,8 +103,15 @@ export async function createService(options: ServiceOptions) {
   };
 }
 
+type Surroundings = {
+  matching: Matching;
+  observer: Required<Observer>;
+  node: NodeIdentity;
+  hearOfStreams: (text: string) => void;
+};
+
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
-function createDelivering(base: Base, { matching, observer }: { matching: Matching; observer: Required<Observer> }) {
+function createDelivering(base: Base, { matching, observer, node, hearOfStreams }: Surroundings) {
   const { settings, log, clock, clockTrust, random, network, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
@@ -101,9 +121,9 @@ function createDelivering(base: Base, { matching, observer }: { matching: Matchi
       dispatcher.destinationChanged(destination);
       observer.destinationChanged(destination);
     },
-    onDestinationDeleted(id) {
+    onDestinationDeleted(id, environment) {
       dispatcher.destinationDeleted(id);
-      observer.destinationDeleted(id);
+      observer.destinationDeleted(id, environment);
     },
   });
   const recorder = new Recorder({
@@ -118,7 +138,7 @@ function createDelivering(base: Base, { matching, observer }: { matching: Matchi
     },
   });
   const payloads = new Payloads(store, settings.PAYLOAD_CACHE);
-  const cluster = createNode(base, { follower, dispatcher: () => dispatcher });
+  const cluster = createNode(base, node, { follower, dispatcher: () => dispatcher, hearOfStreams });
   const { ownership } = cluster;
   const pipeline = new AttemptPipeline({
     perform: network.perform,
@@ -174,11 +194,14 @@ type ApiParts = Delivering & {
   authenticator: Authenticator;
   wakeEndDeleted: () => void;
   readiness: ApiServices['readiness'];
+  observer: Required<Observer>;
+  streams: Hub;
 };
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
-  const { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness } = parts;
+  const { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness, observer, streams } =
+    parts;
   return {
     store,
     acceptor,
@@ -196,7 +219,9 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     dispatch(delivery) {
       dispatcher.sendAgain(delivery);
       cluster.tellOwners([delivery]);
+      observer.sentAgain(delivery);
     },
+    streams,
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),

@@ -70,7 +70,7 @@ export function presentDeliveryWithAttempts({ attempts, ...delivery }: DeliveryW
   return { ...present(delivery), retries: attempts.map(presentAttempt) };
 }
 
-function presentAttempt({ responseHeaders, responseBody, ...attempt }: Attempt) {
+export function presentAttempt({ responseHeaders, responseBody, ...attempt }: Attempt) {
   return {
     ...present(attempt),
     response_headers: responseHeaders === null ? null : groupHeaders(responseHeaders),
