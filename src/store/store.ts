@@ -377,7 +377,7 @@ export interface ClusterStore {
   listen(listener: { onAnnounced: (text: string) => void; onGap: () => void }): void;
 }
 
-export const MESSAGE_BATCHES_MAX = 32;
+export const MESSAGE_BATCHES_MAX = 16;
 
 /** What a node tells the streams of an environment on other nodes, in the order of `number`, which has no holes. */
 export type MessageBatch = {

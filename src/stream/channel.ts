@@ -13,7 +13,6 @@ export class Channel {
   readonly subscribers = new Set<Subscriber>();
   /** null: nobody watches here. */
   ring: Ring | null = null;
-  /** While the ring is being made: what happens meanwhile waits in the feed, for it comes after. */
   preparing: Promise<Ring> | null = null;
   /** Until when it is recorded for another node, for who may resume here, and with the bodies of events; monotonic. */
   forOthersUntil = Number.NEGATIVE_INFINITY;
@@ -27,12 +26,16 @@ export class Channel {
     this.#nextId = nextId;
   }
 
+  /** While the ring is being made: what happens meanwhile waits in the feed, for it comes after. */
+  get isPreparing(): boolean {
+    return this.preparing !== null && this.ring === null;
+  }
+
   /** `origin`: the id before the first of the messages that there are already. */
-  openRing(origin: MessageId | null): Ring {
-    this.ring = new Ring(origin ?? this.#nextId(), (entry, place) => {
+  makeRing(origin: MessageId | null): Ring {
+    return new Ring(origin ?? this.#nextId(), (entry, place) => {
       for (const one of this.subscribers) one.noteDropped(entry, place);
     });
-    return this.ring;
   }
 
   subscribe(subscription: Subscription, ring: Ring, now: number, onWanted: () => void): Subscriber {

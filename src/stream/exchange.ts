@@ -27,6 +27,9 @@ type Listener = {
   onReceived: (environment: number, messages: Message[], lost: number | null) => void;
 };
 
+/** `begin`: what comes from then on is received. */
+type Joined = { messages: Message[]; isComplete: boolean; begin: () => void };
+
 type Recorded = { environment: number; isWatched: boolean; withBodies: boolean };
 
 type ExchangeOptions = {
@@ -62,23 +65,25 @@ export class Exchange {
    * Begins to watch. Resolves with what was recorded in the last minute when every other node records from now on; not
    * `isComplete`: one has not said so in time, or the store is away.
    */
-  async join(environment: number, withBodies: boolean): Promise<{ messages: Message[]; isComplete: boolean }> {
-    const { store, onError } = this.#options;
+  async join(environment: number, withBodies: boolean): Promise<Joined> {
+    const { store, clock, onError } = this.#options;
     const onReceived: Listener['onReceived'] = (...received) => this.#listener?.onReceived(...received);
     const incoming = new Incoming({
       environment,
       store,
+      clock,
       onReceived: (messages, lost) => onReceived(environment, messages, lost),
       onError,
     });
     this.#incoming.set(environment, incoming);
+    const begin = (): void => incoming.begin();
     try {
       const isComplete = await this.#askAll(environment, withBodies);
       const { messages, isWhole } = await incoming.fill();
-      return { messages, isComplete: isComplete && isWhole };
+      return { messages, isComplete: isComplete && isWhole, begin };
     } catch (error) {
       onError(error);
-      return { messages: [], isComplete: false };
+      return { messages: [], isComplete: false, begin };
     }
   }
 

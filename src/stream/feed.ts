@@ -31,8 +31,8 @@ type FeedOptions = {
   isPaused: (id: DestinationId) => boolean;
 };
 
-/** Messages made in one turn: a few milliseconds. */
-const TAKE_MAX = Math.min(500, READ_DELIVERIES_MAX);
+/** What is made in one turn: a few milliseconds' work. */
+const TAKE_MAX = { messages: Math.min(250, READ_DELIVERIES_MAX), bytes: 256 * 1024 };
 /** About what a response header takes. */
 const HEADER_BYTES = 64;
 
@@ -54,8 +54,7 @@ export class Feed {
     if (!this.#notes.admit(deliveries.length + (isNew ? 1 : 0), bodyBytes)) return;
     const bodyMembers = isNew ? bodyMembersOf(body, isBodyWanted) : '';
     const accepted = { origin, event, backlogFull, dueAt, bodyMembers };
-    const destinationIds = [...new Set(deliveries.map(({ destinationId }) => destinationId))];
-    if (isNew) this.#notes.add({ about: 'event', accepted, destinationIds }, bodyBytes);
+    if (isNew) this.#notes.add({ about: 'event', accepted, deliveries }, bodyBytes);
     if (deliveries.length > 0) this.#notes.add({ about: 'deliveries', accepted, deliveries }, 0);
   }
 
@@ -95,7 +94,7 @@ export class Feed {
 
   #noteDestination(id: DestinationId, what: Pick<Message, 'status' | 'data'>): void {
     if (!this.#notes.admit(1, what.data.length)) return;
-    const message = { kind: 'destination', destinationIds: [id], eventType: null, bodyMembers: '', ...what } as const;
+    const message = { kind: 'destination', destinations: id, eventType: null, bodyMembers: '', ...what } as const;
     this.#notes.add({ about: 'destination', message }, what.data.length);
   }
 
@@ -136,10 +135,11 @@ export class Feed {
     }
   }
 
-  #makeEvent({ accepted: { event, bodyMembers }, destinationIds }: Note & { about: 'event' }): Message {
+  #makeEvent({ accepted: { event, bodyMembers }, deliveries }: Note & { about: 'event' }): Message {
     const { nextId, write } = this.#options;
     const data = write.event(event);
-    return { id: nextId(), kind: 'event', destinationIds, eventType: event.type, status: null, data, bodyMembers };
+    const destinations = new Set(deliveries.map(({ destinationId }) => destinationId));
+    return { id: nextId(), kind: 'event', destinations, eventType: event.type, status: null, data, bodyMembers };
   }
 
   #makeDelivery(row: Delivery): Message {
@@ -147,8 +147,8 @@ export class Feed {
   }
 
   #makeAttempt(note: Note & { about: 'attempt' }, found: Delivery | undefined): Message[] {
-    // Past its retention, and gone.
-    if (found === undefined) return [];
+    // Past its retention, and gone; or never recorded, for the shard was another node's by then.
+    if (found === undefined || found.attemptCount < note.attempt.attempt) return [];
     const row = rowAfter(found, note);
     const data = this.#options.write.attempt({ ...note.attempt, deliveryId: note.id });
     return [{ ...this.#about('attempt', row), data }, this.#makeDelivery(row)];
@@ -156,7 +156,7 @@ export class Feed {
 
   #about(kind: 'attempt' | 'delivery', { destinationId, eventType, status }: Delivery) {
     const id = this.#options.nextId();
-    return { id, kind, destinationIds: [destinationId], eventType, status, bodyMembers: '' };
+    return { id, kind, destinations: destinationId, eventType, status, bodyMembers: '' };
   }
 
   /** A row that nothing has happened to. */
@@ -187,7 +187,7 @@ export class Feed {
 /** As the row was when the attempt was recorded, though more may have happened to it since. */
 function rowAfter(row: Delivery, { attempt, decision, endedAt }: Note & { about: 'attempt' }): Delivery {
   const later = row.attemptCount - attempt.attempt;
-  if (decision === null || (later <= 0 && row.status === decision.status)) return row;
+  if (decision === null || (later === 0 && row.status === decision.status)) return row;
   const { status, deadReason, completedAt, dueAt } = decision;
   const shown = Math.min(attempt.attempt, RESPONSE_CODES_MAX);
   return {
@@ -196,7 +196,7 @@ function rowAfter(row: Delivery, { attempt, decision, endedAt }: Note & { about:
     deadReason,
     attemptCount: attempt.attempt,
     retryCount: attempt.attempt - 1,
-    responseCodes: row.responseCodes.slice(0, Math.max(0, row.responseCodes.length - Math.max(0, later))).slice(-shown),
+    responseCodes: row.responseCodes.slice(0, Math.max(0, row.responseCodes.length - later)).slice(-shown),
     nextAttemptAt: dueAt,
     updatedAt: endedAt,
     completedAt,

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../model/error.ts';
 import type { DestinationId, MessageId } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
+import { createBreaks } from '../runtime/clock.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Store } from '../store/store.ts';
 import { Channel } from './channel.ts';
@@ -20,6 +21,8 @@ export const STREAMS_MAX = 200;
 const RESUME_WITHIN_MS = 60_000;
 /** A key that is revoked ends its streams within a second; keys themselves are followed four times a second. */
 const LOOK_INTERVAL_MS = 500;
+/** What was recorded elsewhere is taken over in turns of this. */
+const TURN_MS_MAX = 4;
 /** A few milliseconds' work. */
 const PUMPS_MAX = 50;
 /** After each step the loop rests three times as long as the step took. */
@@ -134,12 +137,18 @@ export class Hub {
 
   /** With what other nodes recorded in the last minute, and with their promise to record from now on. */
   async #prepare(channel: Channel, withBodies: boolean): Promise<Ring> {
-    const { exchange } = this.#options;
-    if (exchange === null) return channel.openRing(null);
-    const { messages, isComplete } = await exchange.join(channel.environment, withBodies);
-    const ring = channel.openRing(messages[0]?.id ?? null);
-    channel.append(messages, 0);
+    const { exchange, clock } = this.#options;
+    if (exchange === null) return (channel.ring = channel.makeRing(null));
+    const { messages, isComplete, begin } = await exchange.join(channel.environment, withBodies);
+    const ring = channel.makeRing(messages[0]?.id ?? null);
+    const takeBreak = createBreaks(clock, TURN_MS_MAX);
+    for (const message of messages) {
+      ring.append(message);
+      await takeBreak();
+    }
+    channel.ring = ring;
     if (!isComplete) channel.append([], null);
+    begin();
     this.#wake();
     return ring;
   }
@@ -160,7 +169,7 @@ export class Hub {
     const { clock, onError, exchange } = this.#options;
     let spentMs = 0;
     for (const channel of this.#channels.values()) {
-      if (channel.feed.isEmpty || (channel.preparing !== null && channel.ring === null)) continue;
+      if (channel.feed.isEmpty || channel.isPreparing) continue;
       const { lost, make } = await channel.feed.take(onError);
       const startedAt = clock.monotonic();
       const messages = make();
@@ -186,7 +195,7 @@ export class Hub {
     let pumps = 0;
     let hasMore = false;
     for (const channel of this.#channels.values()) {
-      hasMore ||= !channel.feed.isEmpty && channel.ring !== null;
+      hasMore ||= !channel.feed.isEmpty && !channel.isPreparing;
       for (const one of channel.subscribers) {
         if (!one.hasMore) continue;
         if (pumps++ === PUMPS_MAX) return true;

@@ -1,13 +1,19 @@
 // Reads what other nodes leave of one environment while it is watched here: each node's batches in their order, as far
 // as it has announced them.
 import type { NodeId } from '../model/id.ts';
+import { createBreaks } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { ClusterStore, MessageBatch } from '../store/store.ts';
 import type { Message } from './message.ts';
 import { parseBatch } from './outgoing.ts';
 
+/** Batches that come together are parsed in turns of this. */
+const TURN_MS_MAX = 4;
+
 type IncomingOptions = {
   environment: number;
   store: Pick<ClusterStore, 'readMessages'>;
+  clock: Clock;
   /** `lost`: before these; null: nobody knows how many. */
   onReceived: (messages: Message[], lost: number | null) => void;
   onError: (error: unknown) => void;
@@ -19,10 +25,12 @@ export class Incoming {
   readonly #read = new Map<NodeId, number>();
   readonly #announced = new Map<NodeId, number>();
   readonly #reading = new Set<NodeId>();
-  #isFilled = false;
+  readonly #takeBreak: () => Promise<void>;
+  #hasBegun = false;
 
   constructor(options: IncomingOptions) {
     this.#options = options;
+    this.#takeBreak = createBreaks(options.clock, TURN_MS_MAX);
   }
 
   /** What there is from the last minute, the newest of it, in the order of ids; `isWhole`: none of it had lost any. */
@@ -30,13 +38,22 @@ export class Incoming {
     const { environment, store } = this.#options;
     const batches = await store.readMessages({ environment, node: null, after: -1 });
     for (const { node, number } of batches) this.#read.set(node, Math.max(number, this.#read.get(node) ?? -1));
-    this.#isFilled = true;
-    for (const node of this.#announced.keys()) this.#readLater(node);
-    const messages = batches.flatMap(({ text }) => parseBatch(text));
+    const messages: Message[] = [];
+    for (const { text } of batches) {
+      messages.push(...parseBatch(text));
+      await this.#takeBreak();
+    }
     return {
+      // Mostly in order already.
       messages: messages.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
       isWhole: batches.every(({ lost }) => lost === 0),
     };
+  }
+
+  /** From now on what is announced is read, and what was announced since `fill`. */
+  begin(): void {
+    this.#hasBegun = true;
+    for (const node of this.#announced.keys()) this.#readLater(node);
   }
 
   /** `isNew`: the batch of this number came just now; else what came before it is not looked for. */
@@ -47,7 +64,7 @@ export class Incoming {
   }
 
   #readLater(node: NodeId): void {
-    if (!this.#isFilled || this.#reading.has(node) || !this.#isBehind(node)) return;
+    if (!this.#hasBegun || this.#reading.has(node) || !this.#isBehind(node)) return;
     this.#reading.add(node);
     void this.#readAll(node)
       .catch((error: unknown) => this.#options.onError(error))
@@ -59,7 +76,10 @@ export class Incoming {
     const { environment, store, onReceived } = this.#options;
     while (this.#isBehind(node)) {
       const batches = await store.readMessages({ environment, node, after: this.#read.get(node)! });
-      for (const batch of batches) this.#receive(node, batch);
+      for (const batch of batches) {
+        this.#receive(node, batch);
+        await this.#takeBreak();
+      }
       if (batches.length > 0) continue;
       // They are dropped already, or were never stored.
       this.#read.set(node, this.#announced.get(node)!);

@@ -11,8 +11,8 @@ export const STREAMED_BODY_BYTES_MAX = 65_536;
 /** What filters go by; null: there is none, and a filter on it lets the message not through. */
 export type Subject = {
   kind: MessageKind;
-  /** Whom it is about; an event is about every destination that gets it. */
-  destinationIds: readonly string[];
+  /** Whom it is about; an event is about every destination that gets it, which may be thousands. */
+  destinations: string | ReadonlySet<string>;
   eventType: string | null;
   status: string | null;
 };
@@ -39,9 +39,13 @@ export function matches(filter: StreamFilter, subject: Subject): boolean {
   return (
     filter.kinds.has(subject.kind) &&
     (filter.status === null || filter.status === subject.status) &&
-    (filter.destinationId === null || subject.destinationIds.includes(filter.destinationId)) &&
+    (filter.destinationId === null || isAbout(subject, filter.destinationId)) &&
     (filter.eventType === null || (subject.eventType !== null && selects(filter.eventType, subject.eventType)))
   );
+}
+
+function isAbout({ destinations }: Subject, id: string): boolean {
+  return typeof destinations === 'string' ? destinations === id : destinations.has(id);
 }
 
 function selects(selection: TypeSelection, type: string): boolean {

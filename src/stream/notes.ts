@@ -11,7 +11,7 @@ type MadeDelivery = Scheduled['deliveries'][number];
 
 /** Each is one message, but for the deliveries of an event, which are as many, and an attempt, which is two. */
 export type Note =
-  | { about: 'event'; accepted: Accepted; destinationIds: readonly string[] }
+  | { about: 'event'; accepted: Accepted; deliveries: readonly MadeDelivery[] }
   | { about: 'deliveries'; accepted: Accepted; deliveries: readonly MadeDelivery[] }
   | { about: 'attempt'; id: DeliveryId; attempt: Attempt; decision: Decision | null; endedAt: number }
   | { about: 'delivery'; id: DeliveryId }
@@ -55,19 +55,24 @@ export class Notes {
     return lost;
   }
 
-  /** The oldest, of `max` messages at most; of a long list of deliveries a part, and the rest stays. */
-  take(max: number): Note[] {
+  /**
+   * The oldest, of so many messages at most, and of about so many bytes; of a long list of deliveries a part, and the
+   * rest stays.
+   */
+  take(max: { messages: number; bytes: number }): Note[] {
     const taken: Note[] = [];
-    let room = max;
+    let room = max.messages;
+    let bytes = 0;
     let whole = 0;
     for (const entry of this.#notes) {
       const { note } = entry;
       const size = messagesOf(note);
+      if (bytes >= max.bytes) break;
       if (size <= room) {
         taken.push(note);
         room -= size;
         whole++;
-        this.#bytes -= entry.bytes;
+        bytes += entry.bytes;
         continue;
       }
       if (note.about === 'deliveries' && room > 0) {
@@ -78,7 +83,8 @@ export class Notes {
       break;
     }
     this.#notes = this.#notes.slice(whole);
-    this.#messages -= max - room;
+    this.#messages -= max.messages - room;
+    this.#bytes -= bytes;
     return taken;
   }
 }

@@ -33,7 +33,7 @@ export class Outgoing {
         this.#lost++;
         continue;
       }
-      const text = JSON.stringify(message);
+      const text = encodeMessage(message);
       this.#texts.push(text);
       this.#characters += text.length;
     }
@@ -66,6 +66,16 @@ export class Outgoing {
   }
 }
 
+function encodeMessage({ destinations, ...message }: Message): string {
+  return JSON.stringify({
+    ...message,
+    destinations: typeof destinations === 'string' ? destinations : [...destinations],
+  });
+}
+
 export function parseBatch(text: string): Message[] {
-  return JSON.parse(text) as Message[];
+  const messages = JSON.parse(text) as (Omit<Message, 'destinations'> & { destinations: string | string[] })[];
+  return messages.map(({ destinations, ...message }) => {
+    return { ...message, destinations: typeof destinations === 'string' ? destinations : new Set(destinations) };
+  });
 }

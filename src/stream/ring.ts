@@ -10,6 +10,8 @@ const RING_MESSAGES_MAX = 10_000;
 export const RING_BYTES_MAX = 32 * 1024 * 1024;
 /** Of an entry and its place, beside its bytes. */
 const ENTRY_BYTES = 256;
+/** Of each of an event's destinations. */
+const DESTINATION_BYTES = 48;
 const OVERLAP_MS = 1_000;
 
 export type Entry = {
@@ -41,10 +43,10 @@ export class Ring {
   }
 
   append(message: Message): void {
-    const { kind, destinationIds, eventType, status } = message;
+    const { kind, destinations, eventType, status } = message;
     const bytes = formatMessage(message);
     const bytesWithBody = message.bodyMembers === '' ? bytes : formatWithBody(message);
-    this.#add({ id: message.id, subject: { kind, destinationIds, eventType, status }, bytes, bytesWithBody });
+    this.#add({ id: message.id, subject: { kind, destinations, eventType, status }, bytes, bytesWithBody });
   }
 
   appendLoss(loss: Loss): void {
@@ -93,5 +95,7 @@ export class Ring {
 
 function sizeOf({ subject, bytes, bytesWithBody }: Entry): number {
   const ofBody = bytesWithBody === bytes ? 0 : bytesWithBody.length;
-  return ENTRY_BYTES + bytes.length + ofBody + 8 * (subject?.destinationIds.length ?? 0);
+  const destinations = subject?.destinations ?? '';
+  const ofDestinations = typeof destinations === 'string' ? 0 : destinations.size * DESTINATION_BYTES;
+  return ENTRY_BYTES + bytes.length + ofBody + ofDestinations;
 }
