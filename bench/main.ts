@@ -18,6 +18,7 @@ import { origins } from './cases/origins.ts';
 import { prune } from './cases/prune.ts';
 import { restart } from './cases/restart.ts';
 import { soak } from './cases/soak.ts';
+import { streams } from './cases/streams.ts';
 import { formatReport } from './report.ts';
 import type { Report } from './report.ts';
 
@@ -34,6 +35,7 @@ const CASES: readonly Case[] = [
   growth,
   restart,
   cluster,
+  streams,
   baseline,
   soak,
 ];

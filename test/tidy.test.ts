@@ -42,6 +42,7 @@ const PATH = [
   'record',
   'maintain',
   'stats',
+  'stream',
   'api',
   'cluster',
 ];
@@ -68,7 +69,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   accept: ['model', 'runtime', STORE, 'json', 'match', 'configuration'],
   dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],
   cluster: ['model', 'runtime', STORE],
-  api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'stats', 'attempt/guard.ts'],
+  stream: ['model', 'runtime', STORE],
+  api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'stats', 'stream', 'attempt/guard.ts'],
   'config.ts': ['model', 'attempt/guard.ts', 'tracing/settings.ts', 'package.json'],
   app: ['model', 'runtime', STORE, 'store', ...PATH, 'tracing', 'config.ts'],
   cli: ['model', 'runtime', 'app', 'config.ts', STORE, 'store', ...ADAPTERS, 'demo', 'sdk'],

@@ -32,6 +32,7 @@ import { addOperationRoutes } from './routes/operations.ts';
 import { addSessionRoutes } from './routes/session.ts';
 import { addSigningKeyRoutes } from './routes/signing-keys.ts';
 import { addStatsRoutes } from './routes/stats.ts';
+import { addStreamRoutes } from './routes/stream.ts';
 import { addSubscriptionRoutes } from './routes/subscriptions.ts';
 import { addTestRoute } from './routes/test-requests.ts';
 import { SHOWN_AS } from './schemas/fields.ts';
@@ -219,6 +220,7 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addExplainRoute(app, services);
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
+  addStreamRoutes(app, services);
   addApiKeyRoutes(app, services, cursors);
   addOperationRoutes(app, services);
   if (services.dashboard === null) return;

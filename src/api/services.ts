@@ -10,6 +10,7 @@ import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 import type { StatsAnswers } from '../stats/stats.ts';
 import type { Store } from '../store/store.ts';
+import type { Hub } from '../stream/hub.ts';
 import type { Authenticator } from './auth.ts';
 import type { BuildReader } from './dashboard/build.ts';
 import type { AttemptLimit } from './session/attempt-limit.ts';
@@ -46,6 +47,7 @@ export type ApiServices = {
   dispatch: (delivery: OpenDelivery) => void;
   /** What of a request's `traceparent` is kept with its events: null unless traces are asked for. */
   keepTraceparent: (header: string | string[] | undefined) => string | null;
+  streams: Pick<Hub, 'open' | 'close'>;
   /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */
   checkUrl: (url: URL, mode: Mode) => string | null;
   /** Connects to a URL as deliveries would, sending nothing. Null: new destinations are not probed. */

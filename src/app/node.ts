@@ -8,12 +8,21 @@ import { VERSION } from '../config.ts';
 import type { Follower } from '../configuration/follower.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { ClusterStore } from '../store/store.ts';
+import { STREAM_ANNOUNCEMENT } from '../stream/said.ts';
 import type { Base } from './base.ts';
 
-type Parts = { follower: Follower; dispatcher: () => Dispatcher };
+type Parts = {
+  follower: Follower;
+  dispatcher: () => Dispatcher;
+  /** Told of announcements about streams. */
+  hearOfStreams: (text: string) => void;
+};
 
-export function createNode(base: Base, parts: Parts): Cluster {
-  const node = { id: base.ids.next('nod'), name: base.host.name, version: VERSION };
+export function createIdentity({ ids, host }: Base): NodeIdentity {
+  return { id: ids.next('nod'), name: host.name, version: VERSION };
+}
+
+export function createNode(base: Base, node: NodeIdentity, parts: Parts): Cluster {
   const { cluster } = base.store;
   return cluster === undefined
     ? createNodeOnFiles(base, node, parts)
@@ -32,6 +41,9 @@ function createNodeAmongNodes(base: Base, node: NodeIdentity, store: ClusterStor
       clock.adjust(offsetMs);
     },
     work: createWork(base, parts),
+    hearOther: (text) => {
+      if (text.startsWith(STREAM_ANNOUNCEMENT)) parts.hearOfStreams(text);
+    },
     events: {
       onRenewalFailed: () => metrics.leaseRenewalsFailed.inc(),
       onLeaseLost() {

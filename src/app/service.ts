@@ -6,7 +6,7 @@ import { Acceptor } from '../accept/accept.ts';
 import { createAuthenticator } from '../api/auth.ts';
 import type { Authenticator } from '../api/auth.ts';
 import type { ApiServices } from '../api/services.ts';
-import type { Cluster } from '../cluster/cluster.ts';
+import type { Cluster, NodeIdentity } from '../cluster/cluster.ts';
 import { VERSION } from '../config.ts';
 import { createFollower } from '../configuration/follower.ts';
 import type { Follower } from '../configuration/follower.ts';
@@ -24,13 +24,15 @@ import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createStats } from '../stats/stats.ts';
 import type { Stats, StatsAnswers } from '../stats/stats.ts';
+import type { Hub } from '../stream/hub.ts';
 import { createBase } from './base.ts';
 import { createDashboard } from './dashboard.ts';
 import type { Base, ServiceOptions } from './base.ts';
 import { createLoops } from './loops.ts';
 import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
-import { createNode } from './node.ts';
+import { createIdentity, createNode } from './node.ts';
+import { createStreams } from './streams.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
 
@@ -43,16 +45,21 @@ export async function createService(options: ServiceOptions) {
   const { settings, store, clock, network, onError } = base;
   const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
   const attemptLog = new AttemptLog(base.log, clock);
+  const node = createIdentity(base);
+  const { hub, exchange } = createStreams(base, node, (id) => follower.destinationOf(id));
   const stats = createStats({ ...base, environments: [...base.modes.keys()] });
   const observer = observeAll([
     createMeter(base.metrics),
     { attempted: (finished) => attemptLog.note(finished) },
     ...stats.observers,
+    hub.observer,
     base.tracer.observer,
   ]);
-  const delivering = createDelivering(base, { matching, observer });
-  const { cluster, follower, recorder, dispatcher } = delivering;
-  const acceptor = createAccepting(base, { ...delivering, observer });
+  const hearOfStreams = (text: string): void => exchange?.hear(text);
+  const delivering = createDelivering(base, { matching, observer, node, hearOfStreams });
+  const { cluster, recorder, dispatcher } = delivering;
+  const follower: Follower = delivering.follower;
+  const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
   const authenticator = createAuthenticator(base);
   const { loops, wakeEndDeleted } = createLoops({ ...base, ...delivering, authenticator, observer });
   const statistics = connectStats(base, stats, delivering);
@@ -67,7 +74,7 @@ export async function createService(options: ServiceOptions) {
     return { ready: reasons.length === 0, reasons };
   };
   const { answers } = statistics;
-  const parts = { acceptor, authenticator, tests, wakeEndDeleted, readiness, stats: answers };
+  const parts = { acceptor, authenticator, tests, wakeEndDeleted, readiness, observer, stats: answers, streams: hub };
   const api = createApi(base, { ...delivering, ...parts });
 
   await follower.catchUpAll();
@@ -88,6 +95,7 @@ export async function createService(options: ServiceOptions) {
     async drain(): Promise<void> {
       isReady = false;
       tests.stop();
+      hub.close();
       // What others can send goes to them first; then nothing is left here, or only where there are no others.
       await cluster.leave(settings.DRAIN_TIMEOUT);
       await dispatcher.stop(settings.DRAIN_TIMEOUT);
@@ -109,8 +117,15 @@ export async function createService(options: ServiceOptions) {
   };
 }
 
+type Surroundings = {
+  matching: Matching;
+  observer: Required<Observer>;
+  node: NodeIdentity;
+  hearOfStreams: (text: string) => void;
+};
+
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
-function createDelivering(base: Base, { matching, observer }: { matching: Matching; observer: Required<Observer> }) {
+function createDelivering(base: Base, { matching, observer, node, hearOfStreams }: Surroundings) {
   const { settings, log, clock, clockTrust, random, network, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
@@ -120,9 +135,9 @@ function createDelivering(base: Base, { matching, observer }: { matching: Matchi
       dispatcher.destinationChanged(destination);
       observer.destinationChanged(destination);
     },
-    onDestinationDeleted(id) {
+    onDestinationDeleted(id, environment) {
       dispatcher.destinationDeleted(id);
-      observer.destinationDeleted(id);
+      observer.destinationDeleted(id, environment);
     },
   });
   const recorder = new Recorder({
@@ -137,7 +152,7 @@ function createDelivering(base: Base, { matching, observer }: { matching: Matchi
     },
   });
   const payloads = new Payloads(store, settings.PAYLOAD_CACHE);
-  const cluster = createNode(base, { follower, dispatcher: () => dispatcher });
+  const cluster = createNode(base, node, { follower, dispatcher: () => dispatcher, hearOfStreams });
   const { ownership } = cluster;
   const pipeline = new AttemptPipeline({
     perform: network.perform,
@@ -206,14 +221,16 @@ type ApiParts = Delivering & {
   wakeEndDeleted: () => void;
   stats: StatsAnswers;
   readiness: ApiServices['readiness'];
+  observer: Required<Observer>;
+  streams: Hub;
 };
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
-  const { cluster, follower, dispatcher, acceptor, authenticator, tests, wakeEndDeleted, stats, readiness } = parts;
+  const { cluster, follower, dispatcher, acceptor, authenticator, tests, wakeEndDeleted, observer } = parts;
   return {
     store,
-    stats,
+    stats: parts.stats,
     acceptor,
     authenticator,
     clock,
@@ -229,6 +246,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     dispatch(delivery) {
       dispatcher.sendAgain(delivery);
       cluster.tellOwners([delivery]);
+      observer.sentAgain(delivery);
     },
     keepTraceparent: base.tracer.keepTraceparent,
     async explain({ environment, type, bytes }) {
@@ -236,10 +254,11 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       return follower.configurationOf(environment).matcher.explain(type, bytes);
     },
     testDestination: (destination, event) => tests.send(destination, event),
+    streams: parts.streams,
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),
-    readiness,
+    readiness: parts.readiness,
     metricsText: () => metrics.registry.metrics(),
     onAnswered: (answer) => metrics.httpRequests.count(labelsOf(answer)),
     metricsToken: settings.METRICS_TOKEN === '' ? null : settings.METRICS_TOKEN,

@@ -20,7 +20,7 @@ import { createLease } from './lease.ts';
 import type { Lease } from './lease.ts';
 import { Membership } from './membership.ts';
 import { OwnedShards } from './owned-shards.ts';
-import { decodeWakeUp } from './wake-up.ts';
+import { decodeWakeUp, isWakeUp } from './wake-up.ts';
 import type { Work } from './work.ts';
 
 const OFFSET_MAX_MS = 60_000;
@@ -45,6 +45,8 @@ type SharedStoreOptions = {
   /** Corrects the service's clock by the store's time. */
   adjustClock: (offsetMs: number) => void;
   work: Work;
+  /** Told of what is announced and is no wake-up. */
+  hearOther: (text: string) => void;
   events: ClusterEvents;
 };
 
@@ -190,7 +192,8 @@ export class SharedStoreNode implements Cluster {
   }
 
   #hear(text: string): void {
-    const { work } = this.#options;
+    const { work, hearOther } = this.#options;
+    if (!isWakeUp(text)) return hearOther(text);
     const { due, forced, shards, changed, acknowledged, hasMoved } = decodeWakeUp(text);
     const isDueKnown = work.wake(due, { isForced: false });
     const isForcedKnown = work.wake(forced, { isForced: true });

@@ -55,6 +55,10 @@ export function encodeWakeUp(wakeUp: WakeUp): string[] {
   return texts;
 }
 
+export function isWakeUp(text: string): boolean {
+  return text.startsWith('{');
+}
+
 /** Anybody who may connect to the database may have sent it: what is not understood is left out. */
 export function decodeWakeUp(text: string): WakeUp {
   const given = parse(text);

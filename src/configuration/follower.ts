@@ -25,7 +25,7 @@ type FollowerOptions = {
   createMatcher: () => ExplainingMatcher;
   /** Called in the turn in which memory changes. */
   onDestinationChanged: (destination: DestinationWithKeys) => void;
-  onDestinationDeleted: (id: DestinationId) => void;
+  onDestinationDeleted: (id: DestinationId, environment: number) => void;
 };
 
 export function createFollower(options: FollowerOptions) {
@@ -108,7 +108,7 @@ class FollowedEnvironment {
     for (const subscriptionId of this.#subscriptionsOf.get(id) ?? []) this.configuration.matcher.remove(subscriptionId);
     this.#subscriptionsOf.delete(id);
     this.configuration.destinations.delete(id);
-    this.#options.onDestinationDeleted(id);
+    this.#options.onDestinationDeleted(id, this.configuration.environment);
   }
 }
 

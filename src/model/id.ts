@@ -9,8 +9,9 @@ export type DeliveryId = `dlv_${string}`;
 export type SigningKeyId = `sgk_${string}`;
 export type ApiKeyId = `key_${string}`;
 export type NodeId = `nod_${string}`;
+export type MessageId = `msg_${string}`;
 
-export type IdPrefix = 'dst' | 'sub' | 'evt' | 'dlv' | 'sgk' | 'key' | 'req' | 'nod';
+export type IdPrefix = 'dst' | 'sub' | 'evt' | 'dlv' | 'sgk' | 'key' | 'req' | 'nod' | 'msg';
 
 /** The id type that a prefix stands for: `IdOf<'evt'>` is `EventId`. */
 export type IdOf<P extends IdPrefix> = `${P}_${string}`;

@@ -40,9 +40,11 @@ export type Observer = {
   scheduled?: (scheduled: Scheduled) => void;
   attempted?: (finished: FinishedAttempt) => void;
   ended?: (ended: readonly EndedUnsent[]) => void;
+  /** A delivery was forced, or started afresh, by an operator. */
+  sentAgain?: (delivery: OpenDelivery) => void;
   /** A destination was created or changed, by whichever node or command; also told for each at the start. */
   destinationChanged?: (destination: DestinationWithKeys) => void;
-  destinationDeleted?: (id: DestinationId) => void;
+  destinationDeleted?: (id: DestinationId, environment: number) => void;
 };
 
 /** One observer that tells all of them, in this order. */
@@ -50,13 +52,15 @@ export function observeAll(observers: readonly Observer[]): Required<Observer> {
   const scheduled = observers.flatMap((observer) => observer.scheduled ?? []);
   const attempted = observers.flatMap((observer) => observer.attempted ?? []);
   const ended = observers.flatMap((observer) => observer.ended ?? []);
+  const again = observers.flatMap((observer) => observer.sentAgain ?? []);
   const changed = observers.flatMap((observer) => observer.destinationChanged ?? []);
   const deleted = observers.flatMap((observer) => observer.destinationDeleted ?? []);
   return {
     scheduled: (what) => scheduled.forEach((tell) => tell(what)),
     attempted: (what) => attempted.forEach((tell) => tell(what)),
     ended: (what) => ended.forEach((tell) => tell(what)),
+    sentAgain: (what) => again.forEach((tell) => tell(what)),
     destinationChanged: (what) => changed.forEach((tell) => tell(what)),
-    destinationDeleted: (what) => deleted.forEach((tell) => tell(what)),
+    destinationDeleted: (id, environment) => deleted.forEach((tell) => tell(id, environment)),
   };
 }

@@ -22,6 +22,7 @@ export const BACKGROUND_STEPS = [
   'announce',
   'leave',
   'look-at-files',
+  'stream',
   'stop',
 ] as const;
 export type BackgroundStep = (typeof BACKGROUND_STEPS)[number];

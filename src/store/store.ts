@@ -285,11 +285,15 @@ export type RecordOutcome =
 
 // ── History: what operators look at, and the two ways to send again ──────────────────────────────────────
 
+export const READ_DELIVERIES_MAX = 500;
+
 interface HistoryStore {
   listDeliveries(
     request: { environment: number; filter: DeliveryFilter } & PageRequest<DeliveryId>,
   ): Promise<Page<Delivery, DeliveryId>>;
   readDelivery(request: { environment: number; id: DeliveryId }): Promise<DeliveryWithAttempts | null>;
+  /** As lists show them, in any order; those that are not there are left out. At most READ_DELIVERIES_MAX of them. */
+  readDeliveries(request: { environment: number; ids: readonly DeliveryId[] }): Promise<Delivery[]>;
   /**
    * Forces one attempt: `retrying`, due at once, what it was kept as the fallback. A delivery that is forced
    * already stays as it is (`open: null`).
@@ -396,9 +400,30 @@ export interface ClusterStore {
   recountUnfinished(): Promise<void>;
   /** Tells every node that listens, this one too, unless that gets lost. At most 7,999 bytes. */
   announce(text: string): Promise<void>;
+  /** For the streams of other nodes: kept for a minute at most, and lost with the database's memory. */
+  publishMessages(batch: MessageBatch): Promise<void>;
+  /**
+   * Of one node those after a number, oldest first; of all (`node: null`) the newest, oldest first. About
+   * MESSAGE_BATCHES_MAX of them at most.
+   */
+  readMessages(request: { environment: number; node: NodeId | null; after: number }): Promise<MessageBatch[]>;
+  /** Those that are older than a minute. */
+  dropMessages(): Promise<void>;
   /** To be called once. `onGap`: what was announced for a while may have been missed. */
   listen(listener: { onAnnounced: (text: string) => void; onGap: () => void }): void;
 }
+
+export const MESSAGE_BATCHES_MAX = 16;
+
+/** What a node tells the streams of an environment on other nodes, in the order of `number`, which has no holes. */
+export type MessageBatch = {
+  environment: number;
+  node: NodeId;
+  number: number;
+  /** Lost before these. null: nobody knows how many. */
+  lost: number | null;
+  text: string;
+};
 
 export type NewNode = { id: NodeId; name: string; version: string; address: string; leaseMs: number };
 

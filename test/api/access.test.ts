@@ -27,6 +27,7 @@ const ROUTES: [scope: Scope, method: string, path: string][] = [
   ['read', 'GET', `/v1/destinations/dst_${ID}/health`],
   ['read', 'GET', '/v1/stats'],
   ['read', 'GET', '/v1/stats/now'],
+  ['read', 'GET', '/v1/stream?kinds=none'],
   ['manage', 'POST', '/v1/subscriptions'],
   ['read', 'GET', '/v1/subscriptions'],
   ['read', 'GET', `/v1/subscriptions/sub_${ID}`],

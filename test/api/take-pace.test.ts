@@ -1,7 +1,7 @@
 // Who reads too slowly: a caller that takes nothing, or only drips; not one on a slow line.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TakePace } from '../../src/api/http/take-pace.ts';
+import { OF_ENDLESS_ANSWERS, TakePace } from '../../src/api/http/take-pace.ts';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -55,4 +55,15 @@ test('what is taken between two answers counts anew for the next', () => {
   socket.bytesWritten += 1_000;
   assert.equal(pace.judge(31_000), 'took enough');
   assert.equal(pace.judge(60_000), 'may go on');
+});
+
+test('who reads any of an answer without end keeps its connection, who reads none has a minute', () => {
+  const socket = { writableLength: MEGABYTE, bytesWritten: MEGABYTE };
+  const pace = new TakePace(socket, OF_ENDLESS_ANSWERS);
+  for (let at = 0; at < 300_000; at += 1_000) {
+    assert.notEqual(pace.judge(at), 'too slow');
+    if (at % 50_000 === 0) socket.bytesWritten += 10;
+  }
+  assert.equal(pace.judge(310_000), 'may go on');
+  assert.equal(pace.judge(312_000), 'too slow');
 });

@@ -5,7 +5,7 @@ import type { DestinationId, NodeId } from '../../src/model/id.ts';
 import { delay } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { StoreError } from '../../src/store/store.ts';
-import type { ClusterNode, ClusterStore, ClusterView, RenewedLease } from '../../src/store/store.ts';
+import type { ClusterNode, ClusterStore, ClusterView, MessageBatch, RenewedLease } from '../../src/store/store.ts';
 import type { SeededRandom } from '../sim/seeded-random.ts';
 
 /** Its clock may be far from everybody's: nothing may depend on the difference. */
@@ -33,6 +33,7 @@ export class MemoryCluster {
   /** Of the configuration, by environment. */
   readonly #versions = new Map<number, number>();
   #barriers: Barrier[] = [];
+  readonly #batches: MessageBatch[] = [];
   #isAway = false;
 
   constructor(clock: Clock, random: SeededRandom, offsetMs = STORE_OFFSET_MS) {
@@ -112,6 +113,15 @@ export class MemoryCluster {
       acknowledgeChanges: (request) => call(() => this.#acknowledge(request)),
       isChangeWaiting: (id) => call(() => this.#barriers.some(({ destinationId }) => destinationId === id)),
       recountUnfinished: () => call(() => void this.recounts++),
+      publishMessages: (batch) => call(() => void this.#batches.push(batch)),
+      readMessages: ({ environment, node, after }) =>
+        call(() =>
+          this.#batches.filter(
+            (batch) =>
+              batch.environment === environment && (node === null || (batch.node === node && batch.number > after)),
+          ),
+        ),
+      dropMessages: () => call(() => void this.#batches.splice(0)),
       announce: async (text) => this.#announce(text),
       listen: (listener) => {
         this.#listeners.set(listener, reach);

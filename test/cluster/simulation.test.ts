@@ -62,6 +62,7 @@ class SimulatedNode {
       store: store.storeFor(reach),
       clock: own,
       adjustClock: (offsetMs) => (this.offsetMs = offsetMs),
+      hearOther: () => {},
       work: {
         load: async (_shards, mark) => {
           for (const environment of ENVIRONMENTS) await catchUp(environment);

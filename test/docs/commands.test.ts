@@ -73,6 +73,17 @@ const PLANS: Record<string, Plan> = {
       { starts: 'bin/postrider keys create', expect: /^pr_live_\w{36}$/m },
     ],
   },
+  'docs/guides/follow-live.md': {
+    blocks: [
+      {
+        starts: 'KEY=',
+        before: (reader) => reader.follow(['bin/postrider serve'], { inNewTerminal: true }),
+        expect: /^:$/m,
+      },
+      { starts: 'EVENT=', expect: /^event: event\ndata: \{"event_id":"evt_/m },
+      { starts: 'kill $!', expect: /^:$/m, after: (reader) => reader.follow(['kill $!']) },
+    ],
+  },
   'docs/guides/backup-and-restore.md': {
     blocks: [
       {

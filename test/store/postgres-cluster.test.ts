@@ -88,6 +88,20 @@ describe('the cluster on PostgreSQL', () => {
     assert.deepEqual((await store.sweep({ after: null, limit: 10, shards: [] })).destinations, []);
   });
 
+  it('messages are kept for a minute, and then neither read nor kept', async (t) => {
+    const { cluster, scene, url } = await open(t);
+    const [node, database] = [scene.ids.next('nod'), databaseOf(url)];
+    await cluster.publishMessages({ environment: LIVE, node, number: 0, lost: 0, text: '[]' });
+    await server.query('UPDATE stream_batches SET published_at = published_at - 60001', database);
+    await cluster.publishMessages({ environment: LIVE, node, number: 1, lost: 0, text: '[]' });
+    const numbers = (await cluster.readMessages({ environment: LIVE, node: null, after: -1 })).map(
+      ({ number }) => number,
+    );
+    assert.deepEqual(numbers, [1]);
+    await cluster.dropMessages();
+    assert.deepEqual(await server.query('SELECT number::int FROM stream_batches', database), [{ number: 1 }]);
+  });
+
   it('a connection that is lost is replaced, and its listener told that something may have been missed', async (t) => {
     const { cluster } = await open(t);
     let gap = Promise.withResolvers<void>();

@@ -445,6 +445,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what happens, as it happens
+         * @description Server-sent events, without end: `event` names the kind, `data` is JSON, a row as lists show it. `event`: an event was accepted; `attempt`: an attempt was recorded, with `delivery_id`; `delivery`: one was created or changed; `destination`: one was created, changed or deleted (`{id, deleted: true}`). `gap`: messages are missing, `{"missed": n}`, null if nobody knows how many. The header `Last-Event-ID` goes on after the message of that id. A comment comes every 15 seconds. Needs the scope `read`.
+         */
+        get: operations["stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/api-keys": {
         parameters: {
             query?: never;
@@ -1971,6 +1991,16 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description `invalid_request`: The request is not well-formed JSON, or a field is missing, unknown, of the wrong type or out of range. `invalid_event_type_pattern`: The pattern is neither an event type nor `<prefix>.*`, `<prefix>.**` or `**`. */
+        InvalidRequestOrInvalidEventTypePattern: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description `not_found`: There is nothing at this path. */
         NotFound: {
             headers: {
@@ -2979,6 +3009,45 @@ export interface operations {
             410: components["responses"]["DeliveryTooOld"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    stream: {
+        parameters: {
+            query?: {
+                /** @description Only these kinds of messages, separated by commas; absent: all. */
+                kinds?: string;
+                destination_id?: string;
+                event_type?: components["schemas"]["EventTypePattern"];
+                /** @description Of a `delivery`, after an `attempt`, or of a `destination`. What has none is left out. */
+                status?: "pending" | "retrying" | "succeeded" | "dead" | "active" | "paused";
+                /** @description Whether `event` messages have the event’s `body`. Default false. */
+                bodies?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["InvalidRequestOrInvalidEventTypePattern"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

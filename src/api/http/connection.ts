@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import type { MemoryBudget, MemoryUser } from './memory-budget.ts';
-import { TakePace } from './take-pace.ts';
+import { OF_ENDLESS_ANSWERS, TakePace } from './take-pace.ts';
 import { Turns } from './turns.ts';
 
 /** Requests of a connection that are under way at once; what it sends beyond them waits unread. */
@@ -38,7 +38,7 @@ export class Connection implements MemoryUser {
   refuseBody: (() => void) | null = null;
   /** Nothing that still comes is looked at. */
   isShut = false;
-  readonly #pace: TakePace;
+  #pace: TakePace;
   readonly #parts: Parts;
   readonly #turns: Turns;
   /** In their order, which is that of the answers as well. */
@@ -81,6 +81,11 @@ export class Connection implements MemoryUser {
   holdAnswer(response: ServerResponse, bytes: number): boolean {
     const exchange = this.#exchanges.find((other) => other.response === response);
     return exchange === undefined || this.#holdFor(exchange, bytes);
+  }
+
+  /** The answer under way has no end. */
+  beginEndless(): void {
+    this.#pace = new TakePace(this.socket, OF_ENDLESS_ANSWERS);
   }
 
   /** An answer that was counted is not sent after all. */

@@ -27,6 +27,7 @@ export function holdAnswer(reply: FastifyReply, payload: unknown, connections: C
   };
   if (payload instanceof Readable) {
     charge(STREAM_BYTES + bytesInMemoryOf(payload));
+    if (request.routeOptions.config.isEndless === true) connection.beginEndless();
     return payload;
   }
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;

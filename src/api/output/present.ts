@@ -82,7 +82,7 @@ export function presentTestAttempt({ sentHeaders, sentBody, ...attempt }: TestAt
   };
 }
 
-function presentAttempt({ responseHeaders, responseBody, ...attempt }: Attempt) {
+export function presentAttempt({ responseHeaders, responseBody, ...attempt }: Attempt) {
   return {
     ...present(attempt),
     response_headers: responseHeaders === null ? null : groupHeaders(responseHeaders),

@@ -47,7 +47,7 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
 
   app.get('/v1/events', listing, async ({ caller, query }) => {
     const { environment } = caller;
-    const type = readTypeSelection(query.type);
+    const type = readTypeSelection(query.type, 'type');
     const range = readTimeRange(query);
     const filters = [query.type ?? null, range.since, range.until];
     const scope = { endpoint: 'events', prefix: 'evt', environments: [environment], filters } as const;
@@ -139,10 +139,10 @@ function readId(params: unknown): EventId {
   return readPathId(params, 'evt', 'event_not_found');
 }
 
-function readTypeSelection(pattern: string | undefined): TypeSelection | null {
+export function readTypeSelection(pattern: string | undefined, param: string): TypeSelection | null {
   if (pattern === undefined) return null;
   const fault = findPatternFault(pattern);
-  if (fault !== null) throw new ApiError('invalid_event_type_pattern', fault, { param: 'type' });
+  if (fault !== null) throw new ApiError('invalid_event_type_pattern', fault, { param });
   if (pattern === '**') return null;
   if (pattern.endsWith('.**')) return { prefix: pattern.slice(0, -3), depth: 'any' };
   if (pattern.endsWith('.*')) return { prefix: pattern.slice(0, -2), depth: 'one' };

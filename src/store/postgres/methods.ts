@@ -13,6 +13,7 @@ import {
   setLeaving,
   takeShards,
 } from './queries/cluster/nodes.ts';
+import { dropMessages, publishMessages, readMessages } from './queries/cluster/messages.ts';
 import {
   createApiKey,
   createFirstApiKeys,
@@ -39,7 +40,7 @@ import {
 } from './queries/configuration/subscriptions.ts';
 import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
 import { readHealth } from './queries/deliveries/health.ts';
-import { listDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
+import { listDeliveries, readDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
 import { recordResults } from './queries/deliveries/recording.ts';
 import { replayDead, retryDelivery } from './queries/deliveries/send-again.ts';
 import { acceptEvents } from './queries/events/accepting.ts';
@@ -103,6 +104,7 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
 
     listDeliveries: (request) => run(listDeliveries, context, request),
     readDelivery: (request) => run(readDelivery, context, request),
+    readDeliveries: (request) => run(readDeliveries, context, request),
     retryDelivery: (request) => run(retryDelivery, context, request),
     replayDead: (request) => run(replayDead, context, request),
 
@@ -138,6 +140,9 @@ export function createClusterStore(
     acknowledgeChanges: (request) => run(acknowledgeChanges, context, request),
     isChangeWaiting: (id) => run(isChangeWaiting, context, id),
     recountUnfinished: () => run(recountUnfinished, context),
+    publishMessages: (batch) => run(publishMessages, context, batch),
+    readMessages: (request) => run(readMessages, context, request),
+    dropMessages: () => run(dropMessages, context),
     announce: announcements.announce,
     listen: announcements.listen,
   };

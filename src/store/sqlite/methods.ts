@@ -28,7 +28,7 @@ import {
 } from './queries/configuration/subscriptions.ts';
 import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
 import { readHealth } from './queries/deliveries/health.ts';
-import { listDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
+import { listDeliveries, readDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
 import { recordResults } from './queries/deliveries/record.ts';
 import { replayDead, retryDelivery } from './queries/deliveries/send-again.ts';
 import { acceptEvents, replayEvent } from './queries/events/accept.ts';
@@ -87,6 +87,7 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
 
     listDeliveries: (request) => reader.run(listDeliveries, request),
     readDelivery: (request) => reader.run(readDelivery, request),
+    readDeliveries: (request) => reader.run(readDeliveries, request),
     retryDelivery: (request) => writer.run(retryDelivery, request),
     replayDead: (request) => writer.run(replayDead, request),
 
@@ -141,6 +142,7 @@ export const QUERIES = {
   recordResults,
   listDeliveries,
   readDelivery,
+  readDeliveries,
   retryDelivery,
   replayDead,
   eraseBodies,

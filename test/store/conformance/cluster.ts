@@ -8,7 +8,7 @@ import type { DestinationId, NodeId } from '../../../src/model/id.ts';
 import { createIds } from '../../../src/runtime/ids.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
-import type { ClusterStore } from '../../../src/store/store.ts';
+import type { ClusterStore, MessageBatch } from '../../../src/store/store.ts';
 import { LIVE } from '../scene.ts';
 
 export type ClusterStage = {
@@ -40,6 +40,7 @@ export function testCluster(name: string, makeStage: MakeStage): void {
     testShards(makeStage);
     testChanges(makeStage);
     testAnnouncing(makeStage);
+    testMessages(makeStage);
   });
 }
 
@@ -159,5 +160,28 @@ function testAnnouncing(makeStage: MakeStage): void {
     const text = 'x'.repeat(7_999);
     await cluster.announce(text);
     assert.deepEqual(await Promise.all(listeners.map(({ heard }) => heard)), [text, text]);
+  });
+}
+
+function testMessages(makeStage: MakeStage): void {
+  it('messages of a node are read in their order, those of all nodes too, each environment for itself', async (t) => {
+    const { cluster, joinOther } = await makeStage(t);
+    const other = await joinOther();
+    const [first, second] = [ids.next('nod'), ids.next('nod')];
+    const batch = (node: NodeId, number: number, environment = LIVE): MessageBatch => {
+      return { environment, node, number, lost: number, text: `[${number},"\u20ac\\u0000"]` };
+    };
+    await cluster.publishMessages(batch(first, 0));
+    await other.publishMessages(batch(second, 7));
+    await cluster.publishMessages(batch(first, 1));
+    await cluster.publishMessages(batch(first, 2, LIVE + 1));
+    const read = (node: NodeId | null, after: number): Promise<MessageBatch[]> =>
+      other.readMessages({ environment: LIVE, node, after });
+    assert.deepEqual(await read(first, -1), [batch(first, 0), batch(first, 1)]);
+    assert.deepEqual(await read(first, 0), [batch(first, 1)]);
+    assert.deepEqual(await read(second, 7), []);
+    const all = await read(null, -1);
+    assert.deepEqual(new Set(all), new Set([batch(first, 0), batch(second, 7), batch(first, 1)]));
+    assert.ok(all.findIndex(({ number }) => number === 0) < all.findIndex(({ number }) => number === 1));
   });
 }

@@ -100,6 +100,19 @@ function testDeliveryList(makeScene: MakeScene, propertyRuns: number): void {
     );
   });
 
+  it('shows those that are asked for by their ids as it lists them, and leaves out the others', async (t) => {
+    const scene = await makeScene(t);
+    const { all } = await fill(scene);
+    const asked = all.filter((_, i) => i % 3 !== 0);
+    const ids = [...asked.map(({ id }) => id), scene.ids.next('dlv')];
+    const rows = await scene.store.readDeliveries({ environment: LIVE, ids });
+    assert.deepEqual(
+      rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)),
+      asked,
+    );
+    assert.deepEqual(await scene.store.readDeliveries({ environment: TEST, ids: asked.map(({ id }) => id) }), []);
+  });
+
   it('keeps since and until exact to the millisecond', async (t) => {
     const scene = await makeScene(t);
     const destination = await scene.createDestination();

@@ -25,7 +25,16 @@ export const REFERENCE = ['accounts', 'environments', 'api_keys', 'destinations'
  * On the coordinator alone, as ordinary tables. So a lease hangs on nothing but the coordinator, renewing it is one
  * commit on one machine, and nodes wait for each other by the row: a table that stands everywhere is locked whole.
  */
-export const LOCAL = ['meta', 'horizons', 'nodes', 'shards', 'barriers', 'stats', 'destination_activity'];
+export const LOCAL = [
+  'meta',
+  'horizons',
+  'nodes',
+  'shards',
+  'barriers',
+  'stats',
+  'destination_activity',
+  'stream_batches',
+];
 
 const KEY_CHECK = 'key_check';
 

@@ -11,7 +11,7 @@ import { decodeText, encodeArray, encodeText } from '../../wire/values.ts';
 import { SELECT_CHANGED_ENVIRONMENTS } from './barriers.ts';
 
 // The one place where the database's clock counts: of a distributed one the coordinator's, where these tables are.
-const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::int8';
+export const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::int8';
 
 const UPSERT = statement<never>(
   'nodes_upsert',

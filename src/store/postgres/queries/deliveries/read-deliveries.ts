@@ -18,7 +18,7 @@ import type { Tx } from '../../wire/transaction.ts';
 import { decodeText } from '../../wire/values.ts';
 import type { Value } from '../../wire/values.ts';
 import { keyOf } from './delivery-tables.ts';
-import { LISTED_DONE, LISTED_OPEN, completeRows, selectDelivery } from './select-delivery.ts';
+import { LISTED_DONE, LISTED_OPEN, completeRows, selectDeliveries, selectDelivery } from './select-delivery.ts';
 import type { ListedRow } from './select-delivery.ts';
 
 /** Bounds what one page reads, however few of the rows match: then the page is short and says where to go on. */
@@ -105,6 +105,9 @@ export const readDelivery: Read<'readDelivery'> = ({ read, horizons }, request) 
     const history = attempts.map((attempt) => toAttempt({ ...attempt, error: decodeText(attempt.error) }));
     return { ...toDelivery(row), attempts: history };
   });
+
+export const readDeliveries: Read<'readDeliveries'> = ({ read, horizons }, request) =>
+  read(async (tx) => (await selectDeliveries(tx, horizons, request)).map(toDelivery));
 
 export const listDeliveries: Read<'listDeliveries'> = ({ read, horizons }, request) =>
   read(async (tx) => {

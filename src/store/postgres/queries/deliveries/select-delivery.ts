@@ -2,7 +2,7 @@
 import { formatId } from '../../../../model/id.ts';
 import type { DeliveryRow } from '../../../rows/delivery-rows.ts';
 import type { Horizons } from '../../horizons.ts';
-import { statement } from '../../wire/statement.ts';
+import { batchStatement, statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
 import { keyOf } from './delivery-tables.ts';
@@ -43,6 +43,18 @@ const SELECT_ONE = statement<ListedRow>(
    SELECT ${LISTED_DONE} FROM done_deliveries WHERE shard = $1::int2 AND id = $2 AND environment = $3::int4`,
 );
 
+const selectMany = (table: 'open' | 'done', columns: string) =>
+  batchStatement<ListedRow>(
+    `deliveries_many_${table}`,
+    { delivery_id: 'uuid' },
+    ({ rows, inShard, next }) => `
+      SELECT ${columns} FROM ${rows}
+      JOIN ${table}_deliveries d ON ${inShard('d')} AND d.id = r.delivery_id AND d.environment = $${next}::int4`,
+  );
+
+const SELECT_MANY_OPEN = selectMany('open', LISTED_OPEN);
+const SELECT_MANY_DONE = selectMany('done', LISTED_DONE);
+
 type DestinationState = {
   id: Uint8Array;
   is_paused: number;
@@ -70,6 +82,22 @@ export async function selectDelivery(
 ): Promise<CompleteRow | null> {
   const rows = await tx.run(SELECT_ONE, [...keyOf(request.id), request.environment]);
   return (await completeRows(tx, horizons, rows))[0] ?? null;
+}
+
+/** Those that are there, in any order. */
+export async function selectDeliveries(
+  tx: Tx,
+  horizons: Horizons,
+  { environment, ids }: { environment: number; ids: readonly string[] },
+): Promise<CompleteRow[]> {
+  const select = (from: typeof SELECT_MANY_OPEN, of: readonly string[]): Promise<ListedRow[]> =>
+    tx.batch(from, of.map(keyOf), [environment]);
+  const [open, done] = await Promise.all([select(SELECT_MANY_OPEN, ids), select(SELECT_MANY_DONE, ids)]);
+  const found = new Map([...open, ...done].map((row) => [formatId('dlv', row.id) as string, row]));
+  // What is in neither table may have been sent again between the two looks: it is in the first now.
+  const missing = ids.filter((id) => !found.has(id));
+  const again = missing.length === 0 ? [] : await select(SELECT_MANY_OPEN, missing);
+  return completeRows(tx, horizons, [...found.values(), ...again]);
 }
 
 /** In the same order; without those past the horizon. */

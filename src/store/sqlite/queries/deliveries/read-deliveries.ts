@@ -64,6 +64,14 @@ export const readDelivery: Read<'readDelivery'> = ({ sql, read }, request) =>
     return { ...toDelivery(row), attempts: sql(SELECT_ATTEMPTS).all(id).map(toAttempt) };
   });
 
+export const readDeliveries: Read<'readDeliveries'> = ({ sql, read }, { environment, ids }) =>
+  read(() =>
+    ids.flatMap((id) => {
+      const row = sql(SELECT_DELIVERY).get(idBytes(id), environment);
+      return row === undefined ? [] : [toDelivery(row)];
+    }),
+  );
+
 export const listDeliveries: Read<'listDeliveries'> = ({ sql, read }, { environment, filter, before, limit }) =>
   read(() => {
     const stream = chooseStream(sql, environment, filter);

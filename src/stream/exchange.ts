@@ -1,0 +1,216 @@
+// How the streams of one node get what happens on the others. A node that has streams says so now and then; while one
+// does, every node records, leaves its messages in the store in batches, and announces them. While none does, nothing
+// is recorded and nothing said. What an announcement that is lost would have told, the next one tells.
+import type { NodeId } from '../model/id.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { ClusterStore } from '../store/store.ts';
+import { Incoming } from './incoming.ts';
+import type { Message } from './message.ts';
+import { Outgoing } from './outgoing.ts';
+import { decodeSaid, encodeSaid } from './said.ts';
+import type { Said } from './said.ts';
+
+/** How often who watches says so, and who records says how far it has come ... */
+const SAY_INTERVAL_MS = 5_000;
+/** ... and how long a node that was told records, whatever becomes of the other. */
+const RECORDED_FOR_MS = 30_000;
+/** So long a stream waits for the other nodes to begin. */
+const JOIN_WITHIN_MS = 2_000;
+const DROP_INTERVAL_MS = 10_000;
+/** After the last batch: by then it is old enough to be dropped. */
+const DROP_FOR_MS = 80_000;
+
+type Listener = {
+  /** Another node watches: an environment is to be recorded until then, with bodies until then (monotonic). */
+  onWatched: (environment: number, until: { recorded: number; bodies: number }) => void;
+  /** `lost`: messages before these; null: nobody knows how many. */
+  onReceived: (environment: number, messages: Message[], lost: number | null) => void;
+};
+
+/** `begin`: what comes from then on is received. */
+type Joined = { messages: Message[]; isComplete: boolean; begin: () => void };
+
+type Recorded = { environment: number; isWatched: boolean; withBodies: boolean };
+
+type ExchangeOptions = {
+  node: NodeId;
+  environments: readonly number[];
+  store: Pick<ClusterStore, 'publishMessages' | 'readMessages' | 'dropMessages' | 'readCluster' | 'announce'>;
+  clock: Clock;
+  onError: (error: unknown) => void;
+};
+
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #outgoing = new Map<number, Outgoing>();
+  readonly #incoming = new Map<number, Incoming>();
+  readonly #onPublished = new Set<(said: Said & { about: 'published' }) => void>();
+  #listener: Listener | null = null;
+  /** The environments whose bodies were asked for when it was last said who watches. */
+  #bodiesSaid = '';
+  #saidAt = Number.NEGATIVE_INFINITY;
+  #publishedAt = Number.NEGATIVE_INFINITY;
+  #dropping: Timer | null = null;
+  #isClosed = false;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+  }
+
+  connect(listener: Listener): void {
+    this.#listener = listener;
+  }
+
+  /**
+   * Begins to watch. Resolves with what was recorded in the last minute when every other node records from now on; not
+   * `isComplete`: one has not said so in time, or the store is away.
+   */
+  async join(environment: number, withBodies: boolean): Promise<Joined> {
+    const { store, clock, onError } = this.#options;
+    const onReceived: Listener['onReceived'] = (...received) => this.#listener?.onReceived(...received);
+    const incoming = new Incoming({
+      environment,
+      store,
+      clock,
+      onReceived: (messages, lost) => onReceived(environment, messages, lost),
+      onError,
+    });
+    this.#incoming.set(environment, incoming);
+    const begin = (): void => incoming.begin();
+    try {
+      const isComplete = await this.#askAll(environment, withBodies);
+      const { messages, isWhole } = await incoming.fill();
+      return { messages, isComplete: isComplete && isWhole, begin };
+    } catch (error) {
+      onError(error);
+      return { messages: [], isComplete: false, begin };
+    }
+  }
+
+  leave(environment: number): void {
+    this.#incoming.delete(environment);
+  }
+
+  publish(environment: number, messages: readonly Message[], lost: number): void {
+    if (messages.length === 0 && lost === 0) return;
+    this.#outgoingOf(environment).add(messages, lost);
+  }
+
+  /** An announcement of any node, this one too. */
+  hear(text: string): void {
+    const said = decodeSaid(text);
+    const { node, environments, clock } = this.#options;
+    if (said === null || said.node === node || !environments.includes(said.environment)) return;
+    const { environment } = said;
+    if (said.about === 'published') {
+      this.#incoming.get(environment)?.note(said.node, said.number, said.isNew);
+      for (const tell of this.#onPublished) tell(said);
+      return;
+    }
+    const recorded = clock.monotonic() + RECORDED_FOR_MS;
+    this.#listener?.onWatched(environment, {
+      recorded,
+      bodies: said.withBodies ? recorded : Number.NEGATIVE_INFINITY,
+    });
+    if (said.asks) void this.#sayPublished(environment, false);
+  }
+
+  /** Twice a second, of what is recorded here. */
+  look(recorded: readonly Recorded[]): void {
+    const now = this.#options.clock.monotonic();
+    const watched = recorded.filter(({ isWatched }) => isWatched);
+    const bodies = watched
+      .filter(({ withBodies }) => withBodies)
+      .map(({ environment }) => environment)
+      .join();
+    if (bodies === this.#bodiesSaid && now - this.#saidAt < SAY_INTERVAL_MS) return;
+    this.#saidAt = now;
+    this.#bodiesSaid = bodies;
+    for (const { environment, withBodies } of watched) void this.#sayWatched(environment, { withBodies, asks: false });
+    for (const { environment } of recorded) void this.#sayPublished(environment, false);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#dropping?.cancel();
+  }
+
+  /** Whether every other node that lives has answered in time. */
+  async #askAll(environment: number, withBodies: boolean): Promise<boolean> {
+    const { node, store, clock } = this.#options;
+    const answered = new Set<NodeId>();
+    let expected: NodeId[] | null = null;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const check = (): void => {
+      if (expected?.every((id) => answered.has(id))) resolve(true);
+    };
+    const note = (said: Said & { about: 'published' }): void => {
+      if (said.environment === environment) answered.add(said.node);
+      check();
+    };
+    this.#onPublished.add(note);
+    const limit = clock.setTimer(() => resolve(false), JOIN_WITHIN_MS);
+    try {
+      const [{ now, nodes }] = await Promise.all([
+        store.readCluster(),
+        this.#sayWatched(environment, { withBodies, asks: true }),
+      ]);
+      const living = nodes.filter(({ heartbeatAt, leaseMs }) => now - heartbeatAt < leaseMs);
+      expected = living.map(({ id }) => id).filter((id) => id !== node);
+      check();
+      return await promise;
+    } finally {
+      limit.cancel();
+      this.#onPublished.delete(note);
+    }
+  }
+
+  #sayWatched(environment: number, how: { withBodies: boolean; asks: boolean }): Promise<void> {
+    return this.#say({ about: 'watched', environment, node: this.#options.node, ...how });
+  }
+
+  #sayPublished(environment: number, isNew: boolean): Promise<void> {
+    const number = this.#outgoing.get(environment)?.number ?? -1;
+    return this.#say({ about: 'published', environment, node: this.#options.node, number, isNew });
+  }
+
+  async #say(said: Said): Promise<void> {
+    try {
+      if (!this.#isClosed) await this.#options.store.announce(encodeSaid(said));
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  #outgoingOf(environment: number): Outgoing {
+    let outgoing = this.#outgoing.get(environment);
+    if (outgoing === undefined) {
+      outgoing = new Outgoing(this.#options.clock, (batch) => this.#publishBatch({ environment, ...batch }));
+      this.#outgoing.set(environment, outgoing);
+    }
+    return outgoing;
+  }
+
+  async #publishBatch(batch: { environment: number; number: number; lost: number; text: string }): Promise<void> {
+    const { store, node, clock, onError } = this.#options;
+    if (this.#isClosed) return;
+    try {
+      await store.publishMessages({ node, ...batch });
+      await this.#sayPublished(batch.environment, true);
+    } catch (error) {
+      onError(error);
+    }
+    this.#publishedAt = clock.monotonic();
+    this.#dropLater();
+  }
+
+  #dropLater(): void {
+    const { clock, store, onError } = this.#options;
+    if (this.#dropping !== null || this.#isClosed) return;
+    this.#dropping = clock.setTimer(() => {
+      this.#dropping = null;
+      void store.dropMessages().catch(onError);
+      if (clock.monotonic() - this.#publishedAt < DROP_FOR_MS) this.#dropLater();
+    }, DROP_INTERVAL_MS);
+  }
+}

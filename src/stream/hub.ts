@@ -1,0 +1,254 @@
+// Who watches what, and the one loop that serves them. While nobody watches an environment, and nobody did a minute
+// ago, nothing of it is noted: then all of this costs the core one look into a map for each event.
+//
+// The loop takes a quarter of the time at most: of more than that can be shown streams lose some, deliveries nothing.
+import type { Readable } from 'node:stream';
+import { ApiError } from '../model/error.ts';
+import type { DestinationId, MessageId } from '../model/id.ts';
+import type { Observer } from '../model/observer.ts';
+import { createBreaks } from '../runtime/clock.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Store } from '../store/store.ts';
+import { Channel } from './channel.ts';
+import type { Exchange } from './exchange.ts';
+import { Feed } from './feed.ts';
+import type { Writers } from './feed.ts';
+import type { Ring } from './ring.ts';
+import type { Subscription } from './subscriber.ts';
+
+export const STREAMS_MAX = 200;
+/** For so long after its last stream ended an environment is recorded, so that whoever comes back finds its place. */
+const RESUME_WITHIN_MS = 60_000;
+/** A key that is revoked ends its streams within a second; keys themselves are followed four times a second. */
+const LOOK_INTERVAL_MS = 500;
+/** What was recorded elsewhere is taken over in turns of this. */
+const TURN_MS_MAX = 4;
+/** A few milliseconds' work. */
+const PUMPS_MAX = 50;
+/** After each step the loop rests three times as long as the step took. */
+const REST_FACTOR = 3;
+const REST_MS_MAX = 50;
+
+type HubOptions = {
+  clock: Clock;
+  store: Pick<Store, 'readDeliveries'>;
+  write: Writers;
+  nextId: () => MessageId;
+  isPaused: (id: DestinationId) => boolean;
+  onError: (error: unknown) => void;
+  /** With the other nodes; null: there are none. */
+  exchange: Exchange | null;
+};
+
+export class Hub {
+  readonly observer: Observer;
+  readonly #options: HubOptions;
+  readonly #channels = new Map<number, Channel>();
+  #opening = 0;
+  #isClosed = false;
+  /** A step is under way, or will be. */
+  #isAwake = false;
+  #restUntil = Number.NEGATIVE_INFINITY;
+  #looking: Timer | null = null;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.observer = this.#createObserver();
+    options.exchange?.connect({
+      onWatched: (environment, until) => {
+        if (this.#isClosed) return;
+        const channel = this.#channelOf(environment);
+        channel.forOthersUntil = until.recorded;
+        channel.bodiesUntil = Math.max(channel.bodiesUntil, until.bodies);
+      },
+      onReceived: (environment, messages, lost) => {
+        this.#channels.get(environment)?.append(messages, lost);
+        this.#wake();
+      },
+    });
+  }
+
+  /** An endless answer. Rejects with ApiError `rate_limited` or `unavailable`. */
+  async open(subscription: Subscription): Promise<Readable> {
+    if (this.#isClosed) throw new ApiError('unavailable', 'the service is stopping', { retryAfterSeconds: 1 });
+    if (this.#countOpen() >= STREAMS_MAX) throw tooMany();
+    this.#opening++;
+    try {
+      const { environment, withBodies } = subscription;
+      const channel = this.#channelOf(environment);
+      this.#extend(channel, withBodies);
+      channel.preparing ??= this.#prepare(channel, withBodies);
+      const ring = await channel.preparing;
+      const one = channel.subscribe(subscription, ring, this.#options.clock.monotonic(), () => this.#wake());
+      if (this.#isClosed) one.end();
+      return one.answer;
+    } finally {
+      this.#opening--;
+    }
+  }
+
+  /** Ends every stream at once. */
+  close(): void {
+    this.#isClosed = true;
+    this.#looking?.cancel();
+    this.#options.exchange?.close();
+    for (const { subscribers } of this.#channels.values()) for (const one of subscribers) one.end();
+    this.#channels.clear();
+  }
+
+  #countOpen(): number {
+    return [...this.#channels.values()].reduce((sum, { subscribers }) => sum + subscribers.size, this.#opening);
+  }
+
+  #createObserver(): Observer {
+    const note = (environment: number, tell: (channel: Channel) => void): void => {
+      const channel = this.#channels.get(environment);
+      if (channel === undefined) return;
+      tell(channel);
+      this.#wake();
+    };
+    const isBodyWanted = ({ bodiesUntil }: Channel) => this.#options.clock.monotonic() < bodiesUntil;
+    return {
+      scheduled: (what) =>
+        note(what.event.environment, (channel) => channel.feed.noteScheduled(what, isBodyWanted(channel))),
+      attempted: (what) => note(what.delivery.environment, ({ feed }) => feed.noteAttempted(what)),
+      sentAgain: ({ id, environment }) => note(environment, ({ feed }) => feed.noteSentAgain(id)),
+      destinationChanged: (destination) =>
+        note(destination.environment, ({ feed }) => feed.noteDestination(destination)),
+      destinationDeleted: (id, environment) => note(environment, ({ feed }) => feed.noteDeleted(id)),
+    };
+  }
+
+  #channelOf(environment: number): Channel {
+    let channel = this.#channels.get(environment);
+    if (channel === undefined) {
+      const { store, write, nextId, isPaused } = this.#options;
+      channel = new Channel(environment, { feed: new Feed({ environment, store, write, nextId, isPaused }), nextId });
+      this.#channels.set(environment, channel);
+      this.#lookLater();
+    }
+    return channel;
+  }
+
+  #extend(channel: Channel, withBodies: boolean): void {
+    channel.watchedUntil = this.#options.clock.monotonic() + RESUME_WITHIN_MS;
+    if (withBodies) channel.bodiesUntil = channel.watchedUntil;
+  }
+
+  /** With what other nodes recorded in the last minute, and with their promise to record from now on. */
+  async #prepare(channel: Channel, withBodies: boolean): Promise<Ring> {
+    const { exchange, clock } = this.#options;
+    if (exchange === null) return (channel.ring = channel.makeRing(null));
+    const { messages, isComplete, begin } = await exchange.join(channel.environment, withBodies);
+    const ring = channel.makeRing(messages[0]?.id ?? null);
+    const takeBreak = createBreaks(clock, TURN_MS_MAX);
+    for (const message of messages) {
+      ring.append(message);
+      await takeBreak();
+    }
+    channel.ring = ring;
+    if (!isComplete) channel.append([], null);
+    begin();
+    this.#wake();
+    return ring;
+  }
+
+  // ── The loop ───────────────────────────────────────────────────────────────────────────────────────────
+
+  #wake(): void {
+    if (this.#isAwake) return;
+    this.#isAwake = true;
+    const { clock } = this.#options;
+    const restMs = this.#restUntil - clock.monotonic();
+    const step = (): void => void this.#step();
+    if (restMs <= 0) clock.afterTurn(step);
+    else clock.setTimer(step, restMs);
+  }
+
+  async #step(): Promise<void> {
+    const { clock, onError, exchange } = this.#options;
+    let spentMs = 0;
+    for (const channel of this.#channels.values()) {
+      if (channel.feed.isEmpty || channel.isPreparing) continue;
+      const { lost, make } = await channel.feed.take(onError);
+      const startedAt = clock.monotonic();
+      const messages = make();
+      channel.append(messages, lost);
+      // Every node sees destinations change by itself.
+      exchange?.publish(
+        channel.environment,
+        messages.filter(({ kind }) => kind !== 'destination'),
+        lost,
+      );
+      spentMs += clock.monotonic() - startedAt;
+    }
+    const startedAt = clock.monotonic();
+    const hasMore = this.#pump();
+    const now = clock.monotonic();
+    this.#restUntil = now + Math.min(REST_MS_MAX, REST_FACTOR * (spentMs + now - startedAt));
+    this.#isAwake = false;
+    if (hasMore) this.#wake();
+  }
+
+  /** In turn: who had a chunk goes to the end. True: there is more. */
+  #pump(): boolean {
+    let pumps = 0;
+    let hasMore = false;
+    for (const channel of this.#channels.values()) {
+      hasMore ||= !channel.feed.isEmpty && !channel.isPreparing;
+      for (const one of channel.subscribers) {
+        if (!one.hasMore) continue;
+        if (pumps++ === PUMPS_MAX) return true;
+        channel.subscribers.delete(one);
+        channel.subscribers.add(one);
+        one.pump();
+        hasMore ||= one.hasMore;
+      }
+    }
+    return hasMore;
+  }
+
+  // ── Twice a second ─────────────────────────────────────────────────────────────────────────────────────
+
+  #lookLater(): void {
+    if (this.#looking !== null) return;
+    this.#looking = this.#options.clock.setTimer(() => {
+      this.#looking = null;
+      this.#look();
+      if (this.#channels.size > 0 && !this.#isClosed) this.#lookLater();
+    }, LOOK_INTERVAL_MS);
+  }
+
+  #look(): void {
+    const now = this.#options.clock.monotonic();
+    for (const channel of this.#channels.values()) {
+      for (const one of channel.subscribers) {
+        if (!one.subscription.mayGoOn()) one.end();
+        else {
+          this.#extend(channel, one.subscription.withBodies);
+          one.comment(now);
+        }
+      }
+      if (now > channel.watchedUntil) this.#stopWatching(channel);
+      if (now > channel.watchedUntil && now > channel.forOthersUntil) this.#channels.delete(channel.environment);
+    }
+    this.#options.exchange?.look(
+      [...this.#channels.values()].map(({ environment, ring, bodiesUntil }) => {
+        return { environment, isWatched: ring !== null, withBodies: now < bodiesUntil };
+      }),
+    );
+  }
+
+  #stopWatching(channel: Channel): void {
+    if (channel.ring === null) return;
+    channel.ring = null;
+    channel.preparing = null;
+    this.#options.exchange?.leave(channel.environment);
+  }
+}
+
+function tooMany(): ApiError {
+  return new ApiError('rate_limited', `this process has ${STREAMS_MAX} streams open already; try again later`, {
+    retryAfterSeconds: 10,
+  });
+}

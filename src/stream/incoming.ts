@@ -1,0 +1,99 @@
+// Reads what other nodes leave of one environment while it is watched here: each node's batches in their order, as far
+// as it has announced them.
+import type { NodeId } from '../model/id.ts';
+import { createBreaks } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ClusterStore, MessageBatch } from '../store/store.ts';
+import type { Message } from './message.ts';
+import { parseBatch } from './outgoing.ts';
+
+/** Batches that come together are parsed in turns of this. */
+const TURN_MS_MAX = 4;
+
+type IncomingOptions = {
+  environment: number;
+  store: Pick<ClusterStore, 'readMessages'>;
+  clock: Clock;
+  /** `lost`: before these; null: nobody knows how many. */
+  onReceived: (messages: Message[], lost: number | null) => void;
+  onError: (error: unknown) => void;
+};
+
+export class Incoming {
+  readonly #options: IncomingOptions;
+  /** By node, the number of the last batch that was read, and of the last that was announced. */
+  readonly #read = new Map<NodeId, number>();
+  readonly #announced = new Map<NodeId, number>();
+  readonly #reading = new Set<NodeId>();
+  readonly #takeBreak: () => Promise<void>;
+  #hasBegun = false;
+
+  constructor(options: IncomingOptions) {
+    this.#options = options;
+    this.#takeBreak = createBreaks(options.clock, TURN_MS_MAX);
+  }
+
+  /** What there is from the last minute, the newest of it, in the order of ids; `isWhole`: none of it had lost any. */
+  async fill(): Promise<{ messages: Message[]; isWhole: boolean }> {
+    const { environment, store } = this.#options;
+    const batches = await store.readMessages({ environment, node: null, after: -1 });
+    for (const { node, number } of batches) this.#read.set(node, Math.max(number, this.#read.get(node) ?? -1));
+    const messages: Message[] = [];
+    for (const { text } of batches) {
+      messages.push(...parseBatch(text));
+      await this.#takeBreak();
+    }
+    return {
+      // Mostly in order already.
+      messages: messages.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      isWhole: batches.every(({ lost }) => lost === 0),
+    };
+  }
+
+  /** From now on what is announced is read, and what was announced since `fill`. */
+  begin(): void {
+    this.#hasBegun = true;
+    for (const node of this.#announced.keys()) this.#readLater(node);
+  }
+
+  /** `isNew`: the batch of this number came just now; else what came before it is not looked for. */
+  note(node: NodeId, number: number, isNew: boolean): void {
+    if (!this.#read.has(node)) this.#read.set(node, isNew ? number - 1 : number);
+    this.#announced.set(node, number);
+    this.#readLater(node);
+  }
+
+  #readLater(node: NodeId): void {
+    if (!this.#hasBegun || this.#reading.has(node) || !this.#isBehind(node)) return;
+    this.#reading.add(node);
+    void this.#readAll(node)
+      .catch((error: unknown) => this.#options.onError(error))
+      // What could not be read is looked for with the next announcement.
+      .finally(() => this.#reading.delete(node));
+  }
+
+  async #readAll(node: NodeId): Promise<void> {
+    const { environment, store, onReceived } = this.#options;
+    while (this.#isBehind(node)) {
+      const batches = await store.readMessages({ environment, node, after: this.#read.get(node)! });
+      for (const batch of batches) {
+        this.#receive(node, batch);
+        await this.#takeBreak();
+      }
+      if (batches.length > 0) continue;
+      // They are dropped already, or were never stored.
+      this.#read.set(node, this.#announced.get(node)!);
+      onReceived([], null);
+    }
+  }
+
+  #receive(node: NodeId, { number, lost, text }: MessageBatch): void {
+    const hasHole = number > this.#read.get(node)! + 1;
+    this.#read.set(node, number);
+    this.#options.onReceived(parseBatch(text), hasHole ? null : lost);
+  }
+
+  #isBehind(node: NodeId): boolean {
+    return this.#announced.get(node)! > this.#read.get(node)!;
+  }
+}

@@ -1,0 +1,81 @@
+// Leaves an environment's messages in the store for other nodes, in batches: at once when nothing was left for a while,
+// else together. What waits is bounded; what does not fit is counted as lost.
+import type { Clock } from '../runtime/clock.ts';
+import type { Message } from './message.ts';
+
+const INTERVAL_MS = 50;
+/** Parsing a batch takes a few milliseconds. */
+const BATCH_CHARACTERS_MAX = 512 * 1024;
+const WAITING_CHARACTERS_MAX = 16 * BATCH_CHARACTERS_MAX;
+
+type Batch = { number: number; lost: number; text: string };
+
+export class Outgoing {
+  /** Of the last batch. One that failed leaves a hole, by which readers know that they lost something. */
+  number = -1;
+  readonly #clock: Clock;
+  /** Never rejects. */
+  readonly #write: (batch: Batch) => Promise<void>;
+  #texts: string[] = [];
+  #characters = 0;
+  #lost = 0;
+  #isBusy = false;
+
+  constructor(clock: Clock, write: (batch: Batch) => Promise<void>) {
+    this.#clock = clock;
+    this.#write = write;
+  }
+
+  add(messages: readonly Message[], lost: number): void {
+    this.#lost += lost;
+    for (const message of messages) {
+      if (this.#characters > WAITING_CHARACTERS_MAX) {
+        this.#lost++;
+        continue;
+      }
+      const text = encodeMessage(message);
+      this.#texts.push(text);
+      this.#characters += text.length;
+    }
+    if (!this.#isBusy) void this.#writeAll();
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isBusy = true;
+    while (this.#texts.length > 0 || this.#lost > 0) {
+      await this.#write({ number: ++this.number, ...this.#take() });
+      await new Promise<void>((resolve) => this.#clock.setTimer(resolve, this.#isMuch() ? 0 : INTERVAL_MS));
+    }
+    this.#isBusy = false;
+  }
+
+  #isMuch(): boolean {
+    return this.#characters > BATCH_CHARACTERS_MAX;
+  }
+
+  #take(): Omit<Batch, 'number'> {
+    let count = 0;
+    let characters = 0;
+    while (count < this.#texts.length && characters < BATCH_CHARACTERS_MAX) characters += this.#texts[count++]!.length;
+    const text = `[${this.#texts.slice(0, count).join(',')}]`;
+    const lost = this.#lost;
+    this.#texts = this.#texts.slice(count);
+    this.#characters -= characters;
+    this.#lost = 0;
+    return { lost, text };
+  }
+}
+
+function encodeMessage({ destinations, ...message }: Message): string {
+  return JSON.stringify({
+    ...message,
+    destinations: typeof destinations === 'string' ? destinations : [...destinations],
+  });
+}
+
+export function parseBatch(text: string): Message[] {
+  const messages = JSON.parse(text) as (Omit<Message, 'destinations'> & { destinations: string | string[] })[];
+  return messages.map(({ destinations, ...message }) => {
+    return { ...message, destinations: typeof destinations === 'string' ? destinations : new Set(destinations) };
+  });
+}

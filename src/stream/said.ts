@@ -1,0 +1,28 @@
+// What nodes announce to each other about streams: who watches, and how far who records has come.
+import { isId } from '../model/id.ts';
+import type { NodeId } from '../model/id.ts';
+
+/** Announcements about streams begin with it; a node that does not know them leaves them alone. */
+export const STREAM_ANNOUNCEMENT = 'stream ';
+
+export type Said =
+  /** `asks`: for an answer, which is what was published. */
+  | { about: 'watched'; environment: number; node: NodeId; withBodies: boolean; asks: boolean }
+  /** The number of the last batch, -1 if there was none; `isNew`: just now. */
+  | { about: 'published'; environment: number; node: NodeId; number: number; isNew: boolean };
+
+export function encodeSaid(said: Said): string {
+  return STREAM_ANNOUNCEMENT + JSON.stringify(said);
+}
+
+/** Anybody who may connect to the database may have sent it. null: it is not understood. */
+export function decodeSaid(text: string): Said | null {
+  try {
+    const said = JSON.parse(text.slice(STREAM_ANNOUNCEMENT.length)) as Said;
+    const isWhole = Number.isInteger(said.environment) && isId('nod', said.node);
+    const isKnown = said.about === 'watched' || (said.about === 'published' && Number.isInteger(said.number));
+    return isWhole && isKnown ? said : null;
+  } catch {
+    return null;
+  }
+}

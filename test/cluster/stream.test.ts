@@ -1,0 +1,78 @@
+// A stream has all messages of its environment, whichever node it is open on and whichever node they come from, and
+// goes on on another node where it ended.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Service } from '../e2e/service.ts';
+import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
+import { openStream } from '../support/stream-reader.ts';
+import type { StreamReader } from '../support/stream-reader.ts';
+import { startStage } from './stage.ts';
+
+describe('a stream in a cluster', () => {
+  let server: PostgresServer;
+  before(async () => {
+    server = await sharedPostgres();
+  });
+  after(() => server.stop());
+
+  test('has what every node does', async (t) => {
+    const stage = await startStage(t, server, 2);
+    const [first, second] = stage.nodes as [Service, Service];
+    const receiver = await stage.receiver();
+    for (const node of stage.nodes) await stage.destinationOf(node, receiver, 'streamed.everywhere');
+    const open = async (node: Service, query: string, lastId?: string): Promise<StreamReader> => {
+      const key = stage.key;
+      const reader = await openStream({
+        baseUrl: node.url,
+        key,
+        query,
+        ...(lastId === undefined ? {} : { lastId }),
+      });
+      t.after(() => reader.close());
+      return reader;
+    };
+    const publish = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n++) await stage.api(stage.nodes[n % 2]!).publish('streamed.everywhere', { n });
+    };
+
+    // Each node hears of the destinations just made when it does.
+    const query = 'kinds=event,delivery,attempt&bodies=true';
+    const streams = await Promise.all([open(first, query), open(second, query)]);
+    await publish(20);
+    // An event, two deliveries, and for each an attempt and its end.
+    await Promise.all(streams.map((stream) => stream.first(20 * 7)));
+    const [here, there] = streams.map(({ messages }) => new Map(messages.map((message) => [message.id, message])));
+    assert.deepEqual(here, there, 'the same messages under the same ids');
+    assert.equal(here!.size, 20 * 7);
+    const bodies = [...here!.values()].filter(({ event }) => event === 'event').map(({ data }) => data['body']);
+    assert.equal(bodies.filter((body) => body !== null).length, 20);
+
+    await t.test('a change of a destination, once on each node', async () => {
+      const changes = await Promise.all(stage.nodes.map((node) => open(node, 'kinds=destination')));
+      const ids: string[] = [];
+      for (const node of stage.nodes) ids.push((await stage.api(node).destination(`${receiver.url}new`)).id);
+      for (const stream of changes) {
+        await stream.until(() => ids.every((id) => stream.messages.some(({ data }) => data['id'] === id)));
+        for (const id of ids) assert.equal(stream.messages.filter(({ data }) => data['id'] === id).length, 1);
+      }
+    });
+
+    await t.test('goes on on a node that had no stream before', async () => {
+      const third = await stage.addNode();
+      const lastId = streams[0].messages.filter(({ event }) => event === 'event').at(-1)!.id;
+      for (const stream of streams) stream.close();
+      await publish(3);
+      const events = await open(third, 'kinds=event', lastId);
+      const resumed = await events.first(3);
+      assert.deepEqual(
+        resumed.map(({ event, data }) => [event, typeof data['event_id']]),
+        Array.from({ length: 3 }, () => ['event', 'string']),
+      );
+      assert.ok(
+        resumed.every(({ id }) => !here!.has(id)),
+        'and nothing comes twice',
+      );
+    });
+  });
+});
