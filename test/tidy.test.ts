@@ -33,7 +33,18 @@ const STORE = 'store/store.ts';
 const MASTER_KEY = 'store/master-key.ts';
 const ROWS = 'store/rows';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
-const PATH = ['accept', 'configuration', 'match', 'dispatch', 'attempt', 'record', 'maintain', 'api', 'cluster'];
+const PATH = [
+  'accept',
+  'configuration',
+  'match',
+  'dispatch',
+  'attempt',
+  'record',
+  'maintain',
+  'operate',
+  'api',
+  'cluster',
+];
 
 /** Who may import whom, in src/. A room is a folder, or a file that has a row of its own; each may import itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -53,9 +64,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   maintain: ['model', 'runtime', STORE],
   configuration: ['model', 'runtime', STORE, 'match'],
   accept: ['model', 'runtime', STORE, 'json', 'match', 'configuration'],
+  operate: ['model', 'runtime', STORE, 'accept', 'configuration'],
   dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],
   cluster: ['model', 'runtime', STORE],
-  api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'attempt/guard.ts'],
+  api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'operate', 'attempt/guard.ts'],
   'config.ts': ['model', 'attempt/guard.ts', 'package.json'],
   app: ['model', 'runtime', STORE, 'store', ...PATH, 'config.ts'],
   cli: ['model', 'runtime', 'app', 'config.ts', STORE, 'store', ...ADAPTERS, 'demo', 'sdk'],

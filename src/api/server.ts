@@ -20,6 +20,7 @@ import { clip, parseRequestJson, pointTo } from './input/request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
 import type { ApiApp } from './route-config.ts';
 import { addApiKeyRoutes } from './routes/api-keys.ts';
+import { addBulkOperationRoutes } from './routes/bulk-operations.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDestinationRoutes } from './routes/destinations.ts';
 import { addDlqRoutes } from './routes/dlq.ts';
@@ -197,6 +198,7 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addEventBatchRoutes(app, services);
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
+  addBulkOperationRoutes(app, services, cursors);
   addApiKeyRoutes(app, services, cursors);
   addOperationRoutes(app, services);
 }

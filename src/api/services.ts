@@ -4,6 +4,7 @@ import type { Mode } from '../model/api-key.ts';
 import type { ClusterState } from '../model/cluster-state.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { ConfigurationChange } from '../model/destination.ts';
+import type { Operations } from '../operate/operations.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
@@ -26,6 +27,7 @@ export type ApiServices = {
   store: Store;
   acceptor: Pick<Acceptor, 'accept' | 'begin' | 'replay'>;
   authenticator: Authenticator;
+  operations: Operations;
   clock: Clock;
   random: Random;
   ids: Ids;

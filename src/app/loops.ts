@@ -17,10 +17,10 @@ const TOUCH_KEYS_INTERVAL_MS = 10_000;
 /** Other nodes finish deliveries that this one counted. */
 const RECOUNT_INTERVAL_MS = 60_000;
 
-type Parts = Base & { cluster: Cluster; follower: Follower; authenticator: Authenticator };
+type Parts = Base & { cluster: Cluster; follower: Follower; authenticator: Authenticator; operate: Loop };
 
 export function createLoops(parts: Parts): { loops: Loop[]; wakeEndDeleted: () => void } {
-  const { settings, clock, clockTrust, metrics, store, cluster, follower, authenticator, onError } = parts;
+  const { settings, clock, clockTrust, metrics, store, cluster, follower, authenticator, operate, onError } = parts;
   const { loops, wakeEndDeleted } = createRetentionLoops({
     store,
     clock,
@@ -47,6 +47,7 @@ export function createLoops(parts: Parts): { loops: Loop[]; wakeEndDeleted: () =
       every('follow', FOLLOW_INTERVAL_MS, createFollow(store, follower, authenticator)),
       every('touch-keys', TOUCH_KEYS_INTERVAL_MS, touchKeys),
       ...shared,
+      operate,
       ...loops,
     ],
     wakeEndDeleted,

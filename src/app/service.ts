@@ -19,6 +19,7 @@ import type { Matching } from '../match/bounded.ts';
 import type { DestinationId } from '../model/id.ts';
 import { observeAll } from '../model/observer.ts';
 import type { Observer } from '../model/observer.ts';
+import type { Operations } from '../operate/operations.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createBase } from './base.ts';
@@ -27,6 +28,7 @@ import { createLoops } from './loops.ts';
 import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
 import { createNode } from './node.ts';
+import { createOperating, dispatchAgain } from './operating.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
 
@@ -43,7 +45,8 @@ export async function createService(options: ServiceOptions) {
   const { cluster, follower, recorder, dispatcher } = createDelivering(base, { matching, observer });
   const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
   const authenticator = createAuthenticator(base);
-  const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
+  const { operations, operate } = createOperating(base, { cluster, follower, dispatcher, observer });
+  const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator, operate });
   watchParts({ ...base, dispatcher, ownership: cluster.ownership });
   let isReady = false;
   const readiness = () => {
@@ -52,7 +55,8 @@ export async function createService(options: ServiceOptions) {
     if (!recorder.isWriting()) reasons.push('results cannot be stored');
     return { ready: reasons.length === 0, reasons };
   };
-  const api = createApi(base, { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness });
+  const parts = { cluster, follower, dispatcher, acceptor, authenticator, operations };
+  const api = createApi(base, { ...parts, wakeEndDeleted, readiness });
 
   await follower.catchUpAll();
   await authenticator.refresh();
@@ -172,17 +176,19 @@ function createAccepting(
 type ApiParts = Delivering & {
   acceptor: Acceptor;
   authenticator: Authenticator;
+  operations: Operations;
   wakeEndDeleted: () => void;
   readiness: ApiServices['readiness'];
 };
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
-  const { cluster, follower, dispatcher, acceptor, authenticator, wakeEndDeleted, readiness } = parts;
+  const { cluster, follower, acceptor, authenticator, operations, wakeEndDeleted, readiness } = parts;
   return {
     store,
     acceptor,
     authenticator,
+    operations,
     clock,
     random,
     ids,
@@ -193,10 +199,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       if (follower.destinationOf(destinationId) === undefined) wakeEndDeleted();
       await cluster.confirm({ environment, destinationId });
     },
-    dispatch(delivery) {
-      dispatcher.sendAgain(delivery);
-      cluster.tellOwners([delivery]);
-    },
+    dispatch: (delivery) => dispatchAgain(parts, delivery),
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),

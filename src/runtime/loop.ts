@@ -14,6 +14,7 @@ export const BACKGROUND_STEPS = [
   'erase-bodies',
   'prune-rows',
   'end-deleted',
+  'operate',
   'membership',
   'shards',
   'give',

@@ -81,6 +81,7 @@ const TAGS = {
   Events: 'What happened: accepting it, reading it, and sending it again.',
   Deliveries: 'One event for one destination: its status, its attempts, and forcing another one.',
   'Dead letters': 'Deliveries that ended without success, and giving one a fresh schedule.',
+  'Bulk operations': 'Sending many deliveries or events again, in the background.',
   'API keys': 'Who may call this API, and what with.',
   Operations: 'For those who run the service: health, metrics, the cluster, and this document.',
   Webhooks: 'What your receiver gets.',

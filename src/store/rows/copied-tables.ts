@@ -25,6 +25,7 @@ export const COPIED_TABLE_NAMES = [
   'open_deliveries',
   'done_deliveries',
   'attempts',
+  'operations',
 ] as const;
 
 export type CopiedTableName = (typeof COPIED_TABLE_NAMES)[number];
@@ -119,6 +120,23 @@ const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
     response_body: 'body',
     response_truncated: 'flag',
     error: 'words',
+  },
+  operations: {
+    id: 'id',
+    environment: 'integer',
+    request: 'text',
+    identity: 'bytes',
+    status: 'integer',
+    rev: 'integer',
+    position: 'text',
+    total: 'integer',
+    done: 'integer',
+    failed: 'integer',
+    skipped: 'integer',
+    created_at: 'integer',
+    updated_at: 'integer',
+    finished_at: 'integer',
+    created_by: 'id',
   },
 };
 

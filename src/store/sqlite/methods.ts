@@ -38,6 +38,14 @@ import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
 import { eraseBodies } from './queries/maintenance/erase.ts';
 import { pruneRows } from './queries/maintenance/prune.ts';
 import { findTrouble, readStats } from './queries/maintenance/stats.ts';
+import { advanceOperation, readSucceeded } from './queries/operations/advance.ts';
+import {
+  changeOperation,
+  createOperation,
+  listOperations,
+  readOperation,
+  readRunningOperations,
+} from './queries/operations/operations.ts';
 
 /** Runs queries on one connection, in whatever thread that is. */
 export type Runner<Context> = {
@@ -88,6 +96,14 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     retryDelivery: (request) => writer.run(retryDelivery, request),
     replayDead: (request) => writer.run(replayDead, request),
 
+    createOperation: (request, limits) => writer.run(createOperation, request, limits),
+    readOperation: (request) => reader.run(readOperation, request),
+    listOperations: (request) => reader.run(listOperations, request),
+    readRunningOperations: () => reader.run(readRunningOperations),
+    changeOperation: (request) => writer.run(changeOperation, request),
+    advanceOperation: (step) => writer.run(advanceOperation, step),
+    readSucceeded: (request) => reader.run(readSucceeded, request),
+
     eraseBodies: (request) => writer.run(eraseBodies, request),
     pruneRows: (request) => writer.run(pruneRows, request),
     endDeletedDeliveries: (request) => writer.run(endDeletedDeliveries, request),
@@ -133,6 +149,13 @@ export const QUERIES = {
   readDelivery,
   retryDelivery,
   replayDead,
+  createOperation,
+  readOperation,
+  listOperations,
+  readRunningOperations,
+  changeOperation,
+  advanceOperation,
+  readSucceeded,
   eraseBodies,
   pruneRows,
   endDeletedDeliveries,

@@ -48,6 +48,7 @@ const PLACES: Readonly<Record<CopiedTableName, Place>> = {
   open_deliveries: { key: ['id'], shardOf: 'id' },
   done_deliveries: { key: ['id'], shardOf: 'id', timeOf: 'id' },
   attempts: { key: ['delivery_id', 'n'], shardOf: 'delivery_id', timeOf: 'delivery_id' },
+  operations: { key: ['id'] },
 };
 
 type ReadRow = Record<string, CopiedValue>;

@@ -25,7 +25,7 @@ export const REFERENCE = ['accounts', 'environments', 'api_keys', 'destinations'
  * On the coordinator alone, as ordinary tables. So a lease hangs on nothing but the coordinator, renewing it is one
  * commit on one machine, and nodes wait for each other by the row: a table that stands everywhere is locked whole.
  */
-export const LOCAL = ['meta', 'horizons', 'nodes', 'shards', 'barriers'];
+export const LOCAL = ['meta', 'horizons', 'nodes', 'shards', 'barriers', 'operations'];
 
 const KEY_CHECK = 'key_check';
 

@@ -59,6 +59,7 @@ const ORIGINS: Readonly<Record<CopiedTableName, Origin>> = {
     columns: DESTINATION_ID,
   },
   attempts: { from: 'attempts s', key: ['s.delivery_id', 's.n'] },
+  operations: { from: 'operations s', key: ['s.id'] },
 };
 
 /**

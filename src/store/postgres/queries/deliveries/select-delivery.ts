@@ -2,7 +2,7 @@
 import { formatId } from '../../../../model/id.ts';
 import type { DeliveryRow } from '../../../rows/delivery-rows.ts';
 import type { Horizons } from '../../horizons.ts';
-import { statement } from '../../wire/statement.ts';
+import { batchStatement, statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
 import { keyOf } from './delivery-tables.ts';
@@ -34,6 +34,25 @@ const COLUMNS = `
 
 export const LISTED_OPEN = `${COLUMNS}, due_at`;
 export const LISTED_DONE = `${COLUMNS}, NULL::int8 AS due_at`;
+
+const OF_TABLE = COLUMNS.split(',')
+  .map((name) => `d.${name.trim()}`)
+  .join(', ');
+
+/** Many of one table; those that are in the other just now are left out. */
+export const SELECT_LISTED_OPEN = batchStatement<ListedRow>(
+  'open_deliveries_listed',
+  { id: 'uuid' },
+  ({ rows, inShard }) =>
+    `SELECT ${OF_TABLE}, d.due_at FROM ${rows} JOIN open_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+);
+
+export const SELECT_LISTED_DONE = batchStatement<ListedRow>(
+  'done_deliveries_listed',
+  { id: 'uuid' },
+  ({ rows, inShard }) =>
+    `SELECT ${OF_TABLE}, NULL::int8 AS due_at FROM ${rows} JOIN done_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+);
 
 // One statement, so that a delivery on its way from one table to the other is in exactly one of them.
 const SELECT_ONE = statement<ListedRow>(
