@@ -16,6 +16,7 @@ import { latency } from './cases/latency.ts';
 import { match } from './cases/match.ts';
 import { origins } from './cases/origins.ts';
 import { prune } from './cases/prune.ts';
+import { replay } from './cases/replay.ts';
 import { restart } from './cases/restart.ts';
 import { soak } from './cases/soak.ts';
 import { formatReport } from './report.ts';
@@ -29,6 +30,7 @@ const CASES: readonly Case[] = [
   match,
   isolation,
   backlog,
+  replay,
   prune,
   origins,
   growth,

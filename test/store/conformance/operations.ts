@@ -200,7 +200,7 @@ function testSteps(makeScene: MakeScene): void {
     assert.equal(await scene.unfinishedCount(), before);
   });
 
-  it('makes new deliveries of old events: born dead they have failed, of an erased body they are skipped', async (t) => {
+  it('makes new deliveries of old events: born dead they have failed, of an erased body skipped', async (t) => {
     const scene = await makeScene(t, { maxBacklogPerDestination: 2 });
     const { store } = scene;
     const destination = await scene.createDestination();
@@ -273,7 +273,7 @@ function testSteps(makeScene: MakeScene): void {
     assert.equal((await scene.read(id))!.status, 'dead');
   });
 
-  it('counts, and at the end gives what was counted and not met for skipped, what came beside it to the total', async (t) => {
+  it('counts; at its end what was counted and not met is skipped, and the counts add up', async (t) => {
     const scene = await makeScene(t);
     const { store } = scene;
     const operation = await create(scene, { total: 2, done: 1, failed: 1, skipped: 1 });

@@ -1,6 +1,7 @@
 // Removing what has reached its age: events with all that hangs on them, expired idempotency keys, the tombstones of
-// deleted subscriptions and destinations, and operations that have ended. As with bodies, the horizon hides rows at once
-// and whole partitions are dropped later; only a short retention, or a database without partitions, deletes row by row.
+// deleted subscriptions and destinations, and operations that have ended. As with bodies, the horizon hides rows at
+// once and whole partitions are dropped later; only a short retention, or a database without partitions, deletes row by
+// row.
 import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { writeCounted } from '../../context.ts';

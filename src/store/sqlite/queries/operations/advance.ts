@@ -17,13 +17,13 @@ import { SELECT_OPERATION, writeOperation } from './operations.ts';
 
 // A forced attempt may be waiting of a delivery that had succeeded.
 const SELECT_SUCCEEDED = statement<{ id: Uint8Array }>(`
-  SELECT DISTINCT t.id FROM deliveries d JOIN destinations t ON t.key = d.destination
+  SELECT t.id FROM deliveries d JOIN destinations t ON t.key = d.destination
   WHERE d.event_id = ? AND d.environment = ? AND (d.status = ${SUCCEEDED} OR d.fallback_status = ${SUCCEEDED})`);
 
-export const readSucceeded: Read<'readSucceeded'> = ({ sql }, { environment, eventId }) =>
-  sql(SELECT_SUCCEEDED)
-    .all(idBytes(eventId), environment)
-    .map(({ id }): DestinationId => formatId('dst', id));
+export const readSucceeded: Read<'readSucceeded'> = ({ sql }, { environment, eventId }) => {
+  const rows = sql(SELECT_SUCCEEDED).all(idBytes(eventId), environment);
+  return [...new Set(rows.map(({ id }): DestinationId => formatId('dst', id)))];
+};
 
 export const advanceOperation: Write<'advanceOperation'> = (context, step) => {
   const { sql, write, diskReserve } = context;
