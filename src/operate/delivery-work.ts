@@ -12,8 +12,8 @@ import type { Found, Place, Taken, Task, Work } from './work.ts';
 
 type DeliveryRequest = Exclude<OperationRequest, { kind: 'event_replay' }>;
 
-/** Rows that one page shows while nothing but counting is done. */
-const COUNTED_PER_PAGE = 500;
+/** Rows that one page shows while nothing but counting is done: a few milliseconds of the store's reader. */
+const COUNTED_PER_PAGE = 200;
 /** A step's transaction sends this many again at most: about 5 ms on the embedded store's writer. */
 const SENT_PER_STEP = 100;
 

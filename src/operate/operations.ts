@@ -31,11 +31,11 @@ type Options = {
 
 export type Operations = ReturnType<typeof createOperations>;
 
+/** Requests that count at one time, page by page in turn; more are refused. */
+const COUNTING_MAX = 50;
+
 export function createOperations({ store, clock, ids, workOf, onChanged }: Options) {
-  const count = async (task: Task, forMs: number): Promise<{ found: Found; position: Position }> => {
-    const endsAt = clock.monotonic() + forMs;
-    return countFrom(workOf(task.request.kind), task, { place: START, isOver: () => clock.monotonic() >= endsAt });
-  };
+  const count = createCounter({ clock, workOf });
 
   const toTask = (environment: number, request: OperationRequest): { task: Task; id: OperationId; now: number } => {
     const now = clock.now();
@@ -45,14 +45,14 @@ export function createOperations({ store, clock, ids, workOf, onChanged }: Optio
   };
 
   return {
-    /** What the operation would be about. Throws ApiError `unavailable` if that takes too long to count. */
+    /** What the operation would be about. Throws ApiError `rate_limited`, or `unavailable` if that takes too long. */
     async dryRun({ environment }: ApiKey, request: OperationRequest): Promise<Found> {
       const { found, position } = await count(toTask(environment, request).task, DRY_RUN_MS_MAX);
       if (position.phase === 'working') return found;
       throw new ApiError('unavailable', `there are more than ${found.count}, which takes too long to count here`);
     },
 
-    /** Throws ApiError `operation_in_progress` or `over_operation_limit`. */
+    /** Throws ApiError `operation_in_progress`, `over_operation_limit` or `rate_limited`. */
     async begin(caller: ApiKey, request: OperationRequest): Promise<Operation> {
       const { environment } = caller;
       const { task, id, now } = toTask(environment, request);
@@ -105,19 +105,45 @@ type OperationTask = Pick<Operation, 'id' | 'environment' | 'request' | 'created
 
 /** Counts page by page, each in a turn of its own, until all is counted or `isOver`. */
 export async function countFrom(
-  work: Work,
+  pages: Pick<Work, 'count'>,
   task: Task,
   { place, isOver }: { place: Position['place']; isOver: () => boolean },
 ): Promise<{ found: Found; position: Position }> {
   let found = NOTHING_FOUND;
   let at: Position['place'] | null = place;
   do {
-    const page: Awaited<ReturnType<Work['count']>> = await work.count(task, at);
+    const page: Awaited<ReturnType<Work['count']>> = await pages.count(task, at);
     found = together(found, page.found);
     at = page.next;
   } while (at !== null && !isOver());
   const position: Position = at === null ? { phase: 'working', place: START } : { phase: 'counting', place: at };
   return { found, position };
+}
+
+/** Page by page in turn: the reader of the store, which dispatching waits for, has one of these to read at a time. */
+function createCounter({ clock, workOf }: Pick<Options, 'clock' | 'workOf'>) {
+  let last: Promise<unknown> = Promise.resolve();
+  let counting = 0;
+
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const result = last.then(work);
+    last = result.catch(() => {});
+    return result;
+  };
+
+  return async (task: Task, forMs: number): Promise<{ found: Found; position: Position }> => {
+    if (counting === COUNTING_MAX) {
+      throw new ApiError('rate_limited', 'too many requests like this one are being counted; try again', {
+        retryAfterSeconds: 1,
+      });
+    }
+    counting++;
+    const work = workOf(task.request.kind);
+    const endsAt = clock.monotonic() + forMs;
+    const pages: Pick<Work, 'count'> = { count: (...page) => inTurn(() => work.count(...page)) };
+    const isOver = (): boolean => clock.monotonic() >= endsAt;
+    return countFrom(pages, task, { place: START, isOver }).finally(() => counting--);
+  };
 }
 
 /** Equal for requests that are about the same, however fast. */

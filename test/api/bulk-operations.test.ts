@@ -250,6 +250,24 @@ describe('an operation', () => {
     await api.refuse('not_found', 'GET', '/v1/operations/op_x');
   });
 
+  it('is counted beside fifty others at most', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const listDeliveries = api.store.listDeliveries.bind(api.store);
+    api.store.listDeliveries = async (request) => {
+      await released;
+      return listDeliveries(request);
+    };
+    const body = { dry_run: true };
+    const calls = Array.from({ length: 51 }, () => api.call('POST', '/v1/dlq/replay', { body }));
+    const { status, headers } = await Promise.race(calls);
+    assert.deepEqual([status, headers['retry-after']], [429, '1']);
+    api.store.listDeliveries = listDeliveries;
+    release();
+    const statuses = (await Promise.all(calls)).map((answer) => answer.status);
+    assert.equal(statuses.filter((one) => one === 200).length, 50);
+    await api.expect(200, 'POST', '/v1/dlq/replay', { body });
+  });
+
   it('is one of a hundred at most that have not ended', async () => {
     const key = await api.makeKey({ mode: 'test' });
     const recover = `/v1/destinations/${await addDestination(api, { key, eventType: null })}/recover`;

@@ -74,6 +74,7 @@ const beginning = (errors: readonly ('destination_not_found' | 'destination_not_
       ...(hasPattern ? (['invalid_event_type_pattern'] as const) : []),
       'operation_in_progress',
       'over_operation_limit',
+      'rate_limited',
     ],
     responseDescriptions: { 200: 'A dry run: nothing has changed.', 202: 'The operation has begun.' },
     responseHeaders: { 202: LOCATION },
