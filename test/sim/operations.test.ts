@@ -77,17 +77,21 @@ describe('an operation', () => {
   });
 
   situation('leaves alone what died after it was asked for', {}, async (stage) => {
-    const id = await stage.destination(BEHAVIOURS.dislikes, { retryPolicy: ONCE, maxInFlight: 100 });
+    const paused = { retryPolicy: ONCE, status: 'paused' } as const;
+    const late = await stage.destination(BEHAVIOURS.dislikes, paused, 'order.late');
+    // The oldest, which the operation would come to last.
+    const after = await stage.post(50, 'order.late');
+    await stage.destination(BEHAVIOURS.dislikes, { retryPolicy: ONCE, maxInFlight: 100 });
     const before = await stage.post(200);
     await stage.clock.run(MINUTE_MS);
-    const request = { ...EVERYTHING_DEAD, perSecond: 20 };
-    const begun = await stage.do(stage.clients.operate(1, request));
-    const after = await stage.post(200);
+    const begun = await stage.do(stage.clients.operate(1, { ...EVERYTHING_DEAD, perSecond: 20 }));
+    await stage.do(stage.clients.patchDestination(late, { status: 'active' }));
+    const since = await stage.post(50);
     assert.deepEqual(await ended(stage, begun!.id), ['done', 200, 200, 0, 0]);
     await stage.clock.run(MINUTE_MS);
     assert.deepEqual(attemptsOf(stage, before), new Set([2]));
-    assert.deepEqual(attemptsOf(stage, after), new Set([1]));
-    assert.equal(stage.received(id).length, 600);
+    assert.deepEqual(stage.tally([...after, ...since]), { 'dead: exhausted': 100 });
+    assert.deepEqual(attemptsOf(stage, [...after, ...since]), new Set([1]));
   });
 
   situation('counts for skipped what somebody else has sent again', {}, async (stage) => {
