@@ -16,6 +16,7 @@ import { latency } from './cases/latency.ts';
 import { match } from './cases/match.ts';
 import { origins } from './cases/origins.ts';
 import { prune } from './cases/prune.ts';
+import { replay } from './cases/replay.ts';
 import { restart } from './cases/restart.ts';
 import { soak } from './cases/soak.ts';
 import { streams } from './cases/streams.ts';
@@ -30,6 +31,7 @@ const CASES: readonly Case[] = [
   match,
   isolation,
   backlog,
+  replay,
   prune,
   origins,
   growth,

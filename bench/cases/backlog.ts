@@ -23,10 +23,10 @@ import type { Run } from './throughput.ts';
 const WAITING = 1_000_000;
 const EVENTS_PER_BATCH = 100;
 const FILL_CONNECTIONS = 8;
-const FILL_TYPE = 'fill.up';
+export const FILL_TYPE = 'fill.up';
 const FILLED = 'ok-backlog';
-const OTHER_TYPE = 'other.event';
-const OTHER = 'ok-other';
+export const OTHER_TYPE = 'other.event';
+export const OTHER = 'ok-other';
 const OTHER_PER_SECOND = 400;
 const OTHER_WINDOWS = 3;
 const OTHER_SECONDS = 3;
@@ -58,7 +58,7 @@ async function run(bench: Bench): Promise<Report[]> {
     peaks.push(aimed({ name: `peak RSS while ${phase}`, value: stop(), unit: 'MiB' }, { atMost: RSS_MIB_MAX }));
     return result;
   };
-  const filled = await watched('it piles up', () => fill(bench, service));
+  const filled = await watched('it piles up', () => fill(bench, service, WAITING));
   const waiting = await loadOther(bench, service);
   await service.call('PATCH', `/v1/destinations/${destination}`, { status: 'active' });
   const drained = await watched('it drains', () => measureDrain(bench));
@@ -90,7 +90,7 @@ async function measureDeliver(bench: Bench, service: Service): Promise<Run[]> {
 }
 
 /** The p99 of another destination's arrivals, at a low and even rate: one for each window. */
-async function loadOther(bench: Bench, service: Service): Promise<number[]> {
+export async function loadOther(bench: Bench, service: Service): Promise<number[]> {
   const load = loadOf(service, [eventOf(bodyOf({ stamped: true }), OTHER_TYPE)], { connections: 8 });
   const windows: number[] = [];
   for (let i = 0; i < OTHER_WINDOWS; i++) {
@@ -113,7 +113,7 @@ async function loadOtherBesideDeliver(bench: Bench, service: Service): Promise<n
   return windows;
 }
 
-function compareOthers(name: string, base: number[], thenName: string, then: number[]): Figure[] {
+export function compareOthers(name: string, base: number[], thenName: string, then: number[]): Figure[] {
   const [before, after] = [
     figureOf(`others: arrival p99 ${name}`, 'ms', base),
     figureOf(`others: arrival p99 ${thenName}`, 'ms', then),
@@ -122,13 +122,17 @@ function compareOthers(name: string, base: number[], thenName: string, then: num
   return [before, after, aimed(growth, { atMost: 1.2 })];
 }
 
-async function fill(bench: Bench, service: Service): Promise<{ perSecond: number; label: string }> {
+export async function fill(
+  bench: Bench,
+  service: Service,
+  count: number,
+): Promise<{ perSecond: number; label: string; events: number }> {
   const batch = batchOf(Array.from({ length: EVENTS_PER_BATCH }, () => eventOf(bodyOf(), FILL_TYPE)));
   const load = loadOf(service, [batch], { path: '/v1/events/batch', connections: FILL_CONNECTIONS });
-  const requests = Math.ceil(bench.sized(WAITING) / EVENTS_PER_BATCH);
+  const requests = Math.ceil(bench.sized(count) / EVENTS_PER_BATCH);
   const { seconds } = await bench.closed({ load, requests });
   const events = requests * EVENTS_PER_BATCH;
-  return { perSecond: events / seconds, label: events.toLocaleString('en-US') };
+  return { perSecond: events / seconds, label: events.toLocaleString('en-US'), events };
 }
 
 /** Deliveries a second; there are more than it can drain meanwhile. */

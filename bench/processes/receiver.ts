@@ -1,5 +1,6 @@
 // The other end: takes webhooks, counts them and answers as the first part of the path says:
-//   /ok   200 at once     /hang   never     /500   500     /slow   200 after 14 s     /flaky   500 to every twentieth
+//   /ok   200 at once     /hang   never     /500   500     /404   404     /slow   200 after 14 s
+//   /flaky   500 to every twentieth
 // A name may follow, as in /ok-other: that is a group of its own, counted apart.
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -19,6 +20,7 @@ const answerWith = (status: string): Buffer =>
   Buffer.from(`HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\ncontent-length: 2\r\nserver: bench\r\n\r\nok`);
 const OK = answerWith('200 OK');
 const FAILED = answerWith('500 Internal Server Error');
+const NOT_FOUND = answerWith('404 Not Found');
 const FLAKY_EVERY = 20;
 
 let servers: Server[] = [];
@@ -66,6 +68,7 @@ function note(message: Buffer, bodyStart: number): string {
 function answer(socket: Socket, group: string): void {
   if (group.startsWith('ok')) socket.write(OK);
   else if (group.startsWith('500')) socket.write(FAILED);
+  else if (group.startsWith('404')) socket.write(NOT_FOUND);
   else if (group.startsWith('slow')) setTimeout(() => socket.write(OK), SLOW_MS);
   else if (group.startsWith('flaky')) socket.write(count % FLAKY_EVERY === 0 ? FAILED : OK);
 }

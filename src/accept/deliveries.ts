@@ -1,4 +1,5 @@
 // From the subscriptions that matched to deliveries: what the store is given, and what dispatch can start.
+import { parseBody } from '../json/body.ts';
 import type { Configuration } from '../configuration/follower.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
@@ -32,6 +33,11 @@ export async function matchDeliveries(
     subscriptionId: id,
   }));
   return { configVersion, deliveries };
+}
+
+/** The body of an event that was accepted before. */
+export function toStoredBody(bytes: Uint8Array): EventBody {
+  return { bytes, parse: () => parseBody(new TextDecoder().decode(bytes)) };
 }
 
 /** As the store has them right after their insertion: due at once. */

@@ -1,5 +1,4 @@
 // Replaying an event: new deliveries for an old event, matched against the subscriptions as they are now.
-import { parseBody } from '../json/body.ts';
 import type { Configuration } from '../configuration/follower.ts';
 import type { Delivery, OpenDelivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
@@ -11,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, Store } from '../store/store.ts';
 import { createReplayTurns } from './batch.ts';
-import { matchDeliveries, STALE_TRIES_MAX, staleTooOften, toOpenDeliveries } from './deliveries.ts';
+import { matchDeliveries, STALE_TRIES_MAX, staleTooOften, toOpenDeliveries, toStoredBody } from './deliveries.ts';
 import type { MatchedDeliveries } from './deliveries.ts';
 
 export type EventReplay = { environment: number; eventId: EventId; destinationIds: string[] | null };
@@ -102,7 +101,7 @@ async function matchForReplay(
   destinationIds: string[] | null,
   { ids, maxFanout: max }: ReplayOptions,
 ): Promise<MatchedDeliveries | null> {
-  const body = { bytes, parse: () => parseBody(new TextDecoder().decode(bytes)) };
+  const body = toStoredBody(bytes);
   if (destinationIds === null) return matchDeliveries(configuration, { type: event.type, body }, { ids, max });
   const scope = { ids, max, destinationIds: new Set(destinationIds) };
   const matched = await matchDeliveries(configuration, { type: event.type, body }, scope);

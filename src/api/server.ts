@@ -22,6 +22,7 @@ import { clip, parseRequestJson, pointTo } from './input/request-json.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
 import type { ApiApp } from './route-config.ts';
 import { addApiKeyRoutes } from './routes/api-keys.ts';
+import { addBulkOperationRoutes } from './routes/bulk-operations.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDestinationRoutes } from './routes/destinations.ts';
 import { addDlqRoutes } from './routes/dlq.ts';
@@ -221,6 +222,7 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
   addStreamRoutes(app, services);
+  addBulkOperationRoutes(app, services, cursors);
   addApiKeyRoutes(app, services, cursors);
   addOperationRoutes(app, services);
   if (services.dashboard === null) return;

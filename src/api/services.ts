@@ -5,6 +5,7 @@ import type { TestAttempt } from '../model/attempt.ts';
 import type { ClusterState } from '../model/cluster-state.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { ConfigurationChange, DestinationWithKeys } from '../model/destination.ts';
+import type { Operations } from '../operate/operations.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
@@ -34,6 +35,7 @@ export type ApiServices = {
   stats: StatsAnswers;
   acceptor: Pick<Acceptor, 'accept' | 'begin' | 'replay'>;
   authenticator: Authenticator;
+  operations: Operations;
   clock: Clock;
   random: Random;
   ids: Ids;

@@ -20,6 +20,7 @@ import type { Matching } from '../match/bounded.ts';
 import type { DestinationId } from '../model/id.ts';
 import { observeAll } from '../model/observer.ts';
 import type { Observer } from '../model/observer.ts';
+import type { Operations } from '../operate/operations.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createStats } from '../stats/stats.ts';
@@ -32,7 +33,10 @@ import { createLoops } from './loops.ts';
 import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
 import { createIdentity, createNode } from './node.ts';
+import { createOperating, dispatchAgain } from './operating.ts';
 import { createStreams } from './streams.ts';
+import { createNode } from './node.ts';
+import { createOperating, dispatchAgain } from './operating.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
 
@@ -61,9 +65,10 @@ export async function createService(options: ServiceOptions) {
   const follower: Follower = delivering.follower;
   const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
   const authenticator = createAuthenticator(base);
+  const { operations, operate } = createOperating(base, { cluster, follower, dispatcher, observer });
   const { loops, wakeEndDeleted } = createLoops({ ...base, ...delivering, authenticator, observer });
   const statistics = connectStats(base, stats, delivering);
-  loops.push(...statistics.loops);
+  loops.push(operate, ...statistics.loops);
   watchParts({ ...base, dispatcher, ownership: cluster.ownership });
   const tests = createTests(base);
   let isReady = false;
@@ -74,8 +79,8 @@ export async function createService(options: ServiceOptions) {
     return { ready: reasons.length === 0, reasons };
   };
   const { answers } = statistics;
-  const parts = { acceptor, authenticator, tests, wakeEndDeleted, readiness, observer, stats: answers, streams: hub };
-  const api = createApi(base, { ...delivering, ...parts });
+  const parts = { acceptor, authenticator, operations, tests, wakeEndDeleted, readiness, observer };
+  const api = createApi(base, { ...delivering, ...parts, stats: answers, streams: hub });
 
   await follower.catchUpAll();
   await authenticator.refresh();
@@ -218,6 +223,7 @@ type ApiParts = Delivering & {
   acceptor: Acceptor;
   authenticator: Authenticator;
   tests: TestRequests;
+  operations: Operations;
   wakeEndDeleted: () => void;
   stats: StatsAnswers;
   readiness: ApiServices['readiness'];
@@ -227,12 +233,13 @@ type ApiParts = Delivering & {
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
-  const { cluster, follower, dispatcher, acceptor, authenticator, tests, wakeEndDeleted, observer } = parts;
+  const { cluster, follower, acceptor, authenticator, tests, wakeEndDeleted } = parts;
   return {
     store,
     stats: parts.stats,
     acceptor,
     authenticator,
+    operations: parts.operations,
     clock,
     random,
     ids,
@@ -243,11 +250,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       if (follower.destinationOf(destinationId) === undefined) wakeEndDeleted();
       await cluster.confirm({ environment, destinationId });
     },
-    dispatch(delivery) {
-      dispatcher.sendAgain(delivery);
-      cluster.tellOwners([delivery]);
-      observer.sentAgain(delivery);
-    },
+    dispatch: (delivery) => dispatchAgain(parts, delivery),
     keepTraceparent: base.tracer.keepTraceparent,
     async explain({ environment, type, bytes }) {
       await follower.catchUp(environment);

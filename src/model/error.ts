@@ -1,4 +1,5 @@
 // Every error a caller can get, in one table. The reference page and the OpenAPI document are made from it.
+import type { OperationId } from './id.ts';
 
 type ErrorEntry = { status: number; meaning: string; remedy: string };
 
@@ -85,6 +86,16 @@ export const ERRORS = {
     meaning: 'The previous rotation of this destination’s signing key is still in its overlap.',
     remedy: 'Wait until `Retry-After`, or delete the old signing key first.',
   },
+  operation_in_progress: {
+    status: 409,
+    meaning: 'The same was asked for before, and that operation is running or paused: `operation_id` names it.',
+    remedy: 'Follow that operation, or cancel it first.',
+  },
+  operation_ended: {
+    status: 409,
+    meaning: 'The operation has ended: it can no longer be cancelled, paused or resumed.',
+    remedy: 'Ask for a new one.',
+  },
   delivery_too_old: {
     status: 410,
     meaning: 'The body of the delivery’s event has been erased; it cannot be sent again.',
@@ -130,6 +141,11 @@ export const ERRORS = {
     meaning: 'The event, or its replay, would make more deliveries than one may. Nothing was stored.',
     remedy: 'Narrow the subscriptions that match; for a replay name `destination_ids`; or raise MAX_FANOUT.',
   },
+  over_operation_limit: {
+    status: 422,
+    meaning: 'The environment has as many operations that have not ended as it may have.',
+    remedy: 'Wait until one has ended, or cancel one.',
+  },
   rate_limited: {
     status: 429,
     meaning: 'Too many of these requests at once or in a short time.',
@@ -149,18 +165,23 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** `operationId`: of the operation that stands in the way. */
+type ErrorDetails = { param?: string; retryAfterSeconds?: number; operationId?: OperationId };
+
 /** An error that a caller is meant to see. `param` is a JSON pointer into the body, or a query parameter's name. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly operationId: OperationId | undefined;
 
-  constructor(code: ErrorCode, message: string, details: { param?: string; retryAfterSeconds?: number } = {}) {
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message);
     this.name = 'ApiError';
     this.code = code;
     this.param = details.param;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.operationId = details.operationId;
   }
 
   get status(): number {

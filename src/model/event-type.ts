@@ -55,3 +55,21 @@ function explainEventType(text: string): string {
   }
   return segments > 10 ? 'an event type has at most 10 segments' : SEGMENT_RULE;
 }
+
+/** `exact`: one type. `prefix` with `depth` 'one' or 'any': types one, or one and more, segments below it. */
+export type TypeSelection = { exact: string } | { prefix: string; depth: 'one' | 'any' };
+
+/** What a valid pattern asks for; null: every type. */
+export function toTypeSelection(pattern: string): TypeSelection | null {
+  if (pattern === '**') return null;
+  if (pattern.endsWith('.**')) return { prefix: pattern.slice(0, -3), depth: 'any' };
+  if (pattern.endsWith('.*')) return { prefix: pattern.slice(0, -2), depth: 'one' };
+  return { exact: pattern };
+}
+
+/** Whether a type is one that a pattern asks for. */
+export function selects(selection: TypeSelection, type: string): boolean {
+  if ('exact' in selection) return type === selection.exact;
+  const isBelow = type.startsWith(`${selection.prefix}.`);
+  return isBelow && (selection.depth === 'any' || !type.includes('.', selection.prefix.length + 1));
+}

@@ -9,9 +9,10 @@ export type DeliveryId = `dlv_${string}`;
 export type SigningKeyId = `sgk_${string}`;
 export type ApiKeyId = `key_${string}`;
 export type NodeId = `nod_${string}`;
+export type OperationId = `op_${string}`;
 export type MessageId = `msg_${string}`;
 
-export type IdPrefix = 'dst' | 'sub' | 'evt' | 'dlv' | 'sgk' | 'key' | 'req' | 'nod' | 'msg';
+export type IdPrefix = 'dst' | 'sub' | 'evt' | 'dlv' | 'sgk' | 'key' | 'req' | 'nod' | 'msg' | 'op';
 
 /** The id type that a prefix stands for: `IdOf<'evt'>` is `EventId`. */
 export type IdOf<P extends IdPrefix> = `${P}_${string}`;
@@ -25,13 +26,15 @@ const SHARD_BYTE = 9;
 const DIGIT_OF = new Int8Array(128).fill(-1);
 for (let digit = 0; digit < 32; digit++) DIGIT_OF[ALPHABET.charCodeAt(digit)] = digit;
 
-/** `xxx_` and 26 digits. A text made piece by piece would be a tree of its pieces until somebody looks into it. */
-const scratch = Buffer.alloc(4 + SUFFIX_LENGTH, '_');
+/** A prefix, `_`, 26 digits. A text made piece by piece would be a tree of its pieces until somebody looks into it. */
+const scratch = Buffer.alloc(4 + SUFFIX_LENGTH);
+const UNDERSCORE = 0x5f;
 
 /** Writes 16 bytes as an id. The 130 bits of 26 digits begin with two zero bits. */
 export function formatId<P extends IdPrefix>(prefix: P, bytes: Uint8Array): IdOf<P> {
   for (let i = 0; i < prefix.length; i++) scratch[i] = prefix.charCodeAt(i);
-  let at = prefix.length + 1;
+  let at = prefix.length;
+  scratch[at++] = UNDERSCORE;
   let pending = 0;
   let pendingBits = 2;
   for (let i = 0; i < 16; i++) {
@@ -43,7 +46,7 @@ export function formatId<P extends IdPrefix>(prefix: P, bytes: Uint8Array): IdOf
     }
     pending &= 31;
   }
-  return scratch.toString('latin1') as IdOf<P>;
+  return scratch.toString('latin1', 0, at) as IdOf<P>;
 }
 
 /** The 16 bytes of an id that is known to be well-formed; throws on any other text (a programming error). */

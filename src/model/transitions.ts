@@ -166,7 +166,8 @@ function startAfresh(now: number): OpenState {
   return born(now);
 }
 
-export type SendAgain = 'retry' | 'replay_dead';
+/** `retry_waiting`: a forced attempt, but only of one that waits for its next attempt. */
+export type SendAgain = 'retry' | 'retry_waiting' | 'replay_dead';
 export type SendAgainRefusal = 'not_found' | 'too_old' | 'destination_deleted';
 
 /** What a manual retry or a DLQ replay makes of a delivery, or why it may not; `unchanged`: it waits forced already. */
@@ -178,6 +179,7 @@ export function sendAgain(
   if (isDestinationDeleted) return 'destination_deleted';
   // The DLQ has none of this id, however old it is.
   if (how === 'replay_dead' && delivery.status !== 'dead') return 'not_found';
+  if (how === 'retry_waiting' && delivery.status !== 'retrying') return 'not_found';
   if (isTooOld) return 'too_old';
   if (how === 'replay_dead') return startAfresh(now);
   return delivery.dueAt === FORCED_DUE_AT ? 'unchanged' : force(delivery);

@@ -16,6 +16,7 @@ export const BACKGROUND_STEPS = [
   'end-deleted',
   'write-stats',
   'prune-stats',
+  'operate',
   'membership',
   'shards',
   'give',

@@ -15,21 +15,24 @@ import type {
   SigningKey,
 } from '../model/destination.ts';
 import type { Event, ScheduledDelivery } from '../model/event.ts';
+import type { TypeSelection } from '../model/event-type.ts';
 import type {
   ApiKeyId,
   DeliveryId,
   DestinationId,
   EventId,
   NodeId,
+  OperationId,
   SigningKeyId,
   SubscriptionId,
 } from '../model/id.ts';
 import type { EndedUnsent } from '../model/observer.ts';
+import type { Operation, OperationAction, OperationEnd } from '../model/operation.ts';
 import type { Subscription } from '../model/subscription.ts';
-import type { Decision, SendAgainRefusal } from '../model/transitions.ts';
+import type { Decision, SendAgain, SendAgainRefusal } from '../model/transitions.ts';
 
 export interface Store
-  extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, MaintenanceStore, StatsStore {
+  extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, OperationStore, MaintenanceStore, StatsStore {
   /** How many batches are worth having under way at a time; absent: one of each. */
   readonly lanes?: Lanes;
   /** Absent: the store admits one server at a time, which owns every shard. */
@@ -213,9 +216,6 @@ export type AcceptResult =
 /** `body` is null once erased. `deliveries`: of the newest DELIVERIES_SHOWN_MAX the first page, oldest first. */
 export type EventWithBody = { event: Event; body: Uint8Array | null; deliveries: ScheduledDelivery[] };
 
-/** `exact`: one type. `prefix` with `depth` 'one' or 'any': types one, or one and more, segments below it. */
-export type TypeSelection = { exact: string } | { prefix: string; depth: 'one' | 'any' };
-
 /** By creation, Unix ms: `since` inclusive, `until` exclusive. */
 export type TimeRange = { since: number | null; until: number | null };
 
@@ -314,6 +314,61 @@ export type SendAgainRequest = { environment: number; id: DeliveryId; now: numbe
 export type SendAgainResult =
   | { result: 'scheduled'; delivery: Delivery; open: OpenDelivery | null }
   | { result: SendAgainRefusal };
+
+// ── Operations: what is asked for many deliveries at once, in steps ──────────────────────────────────────
+
+export interface OperationStore {
+  /** `identity` tells equal requests: one that has not ended stands in the way of another. */
+  createOperation(
+    request: { operation: Operation; identity: Uint8Array },
+    limits: { unfinishedMax: number },
+  ): Promise<{ result: 'created' | 'over_limit' } | { result: 'in_progress'; id: OperationId }>;
+  readOperation(request: { environment: number; id: OperationId }): Promise<Operation | null>;
+  listOperations(request: { environment: number } & PageRequest<OperationId>): Promise<Page<Operation, OperationId>>;
+  /** Those that are running, of every environment, oldest first. */
+  readRunningOperations(): Promise<{ environment: number; id: OperationId; rev: number }[]>;
+  changeOperation(request: {
+    environment: number;
+    id: OperationId;
+    action: OperationAction;
+    now: number;
+  }): Promise<Operation | 'ended' | 'not_found'>;
+  /** One step in one transaction: what it does to deliveries, and how far the operation has come by it. */
+  advanceOperation(step: OperationStep): Promise<OperationStepResult>;
+  /** The destinations that have had a 2xx for an event. */
+  readSucceeded(request: { environment: number; eventId: EventId }): Promise<DestinationId[]>;
+}
+
+export type OperationStep = {
+  operation: Operation;
+  now: number;
+  position: string;
+  end: OperationEnd | null;
+  counted: number;
+  failed: number;
+  /** Events accepted before this have no body any more. */
+  bodyCutoff: number;
+  /** Deliveries that are sent again; those that cannot be are skipped. */
+  sendAgain: { how: SendAgain; ids: DeliveryId[] } | null;
+  /** New deliveries of old events; of an event whose body is gone they are skipped, born dead they have failed. */
+  replays: OperationReplays | null;
+};
+
+export type OperationReplays = { configVersion: number; events: { id: EventId; deliveries: NewDelivery[] }[] };
+
+export type OperationStepResult =
+  /** `open`: what was sent again. `backlogFull`: of the new ones those that are dead. `tooOld`: got none. */
+  | {
+      result: 'advanced';
+      operation: Operation;
+      open: OpenDelivery[];
+      backlogFull: DeliveryId[];
+      tooOld: EventId[];
+    }
+  /** It is not running any more, or another node has taken this step. */
+  | { result: 'overtaken' }
+  /** The configuration changed since the match. */
+  | { result: 'stale' };
 
 // ── Maintenance: small steps, each within a time budget, until `more` is false ───────────────────────────
 

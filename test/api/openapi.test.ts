@@ -71,7 +71,7 @@ test('it is short: what is said twice is a reference', () => {
 test('every error is of the one schema, which has all its members', () => {
   const { schemas, responses } = document.components as Record<string, Record<string, Json>>;
   const details = schemas!.ErrorDetails as { properties: object };
-  assert.deepEqual(Object.keys(details.properties), ['code', 'message', 'request_id', 'param']);
+  assert.deepEqual(Object.keys(details.properties), ['code', 'message', 'request_id', 'param', 'operation_id']);
   const named = new Set<string>();
   for (const [name, response] of Object.entries(responses!)) {
     const { schema, examples } = (response.content as Record<string, { schema: Json; examples: Json }>)[

@@ -84,6 +84,27 @@ const PLANS: Record<string, Plan> = {
       { starts: 'kill $!', expect: /^:$/m, after: (reader) => reader.follow(['kill $!']) },
     ],
   },
+  'docs/guides/bad-day.md': {
+    async stands(t) {
+      const receiver = await startReceiver(t, (request) => request.answer(500));
+      return [
+        ['https://example.com/', receiver.url],
+        ['2026-01-31', '2020-01-31'],
+      ];
+    },
+    blocks: [
+      {
+        starts: 'URL=',
+        before: (reader) => reader.follow(['npm start'], { inNewTerminal: true }),
+        after: makeDeadDeliveries,
+      },
+      { starts: 'api POST destinations/dst_…/recover', expect: /"count":2,"oldest":"20/ },
+      { starts: 'api POST destinations/dst_…/recover', expect: /"kind":"destination_recovery"[^]*"total":2/ },
+      { starts: 'api POST dlq/replay', expect: /"count":0/ },
+      { starts: 'api POST events/replay', expect: /"count":0/ },
+      { starts: 'api GET operations', expect: /"data":\[\{"id":"op_/ },
+    ],
+  },
   'docs/guides/backup-and-restore.md': {
     blocks: [
       {

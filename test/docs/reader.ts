@@ -17,8 +17,8 @@ export type Stand = readonly [said: string, here: string];
 
 const CLONED = ['bin', 'demo', 'scripts', 'src', 'deploy', 'package.json', 'package-lock.json', '.npmrc'];
 /** Ends in `…` in the documents: an id, a key or a secret that an earlier answer has shown. */
-const PLACEHOLDER = /\b(pr_test_|pr_live_|whsec_|(?:dst|sub|evt|dlv|sgk|key)_)…/g;
-const SHOWN = /\b(pr_test_|pr_live_|whsec_|(?:dst|sub|evt|dlv|sgk|key)_)[0-9A-Za-z+/=]{20,}/g;
+const PLACEHOLDER = /\b(pr_test_|pr_live_|whsec_|(?:dst|sub|evt|dlv|sgk|key|op)_)…/g;
+const SHOWN = /\b(pr_test_|pr_live_|whsec_|(?:dst|sub|evt|dlv|sgk|key|op)_)[0-9A-Za-z+/=]{20,}/g;
 /** Runs until it is told to stop, in a terminal that the reader leaves alone. */
 const SERVER = /^(npm start|bin\/postrider serve)\b(?!.*&$)/;
 const LISTENING = /is listening on (http:\S+)/;

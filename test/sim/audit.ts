@@ -65,10 +65,11 @@ export class Meter {
   #read(): Reading {
     const { calls } = this.#world.service.slowStore;
     const [configuration, files] = [calls['readEnvironments'] ?? 0, calls['findTrouble'] ?? 0];
+    const operations = calls['readRunningOperations'] ?? 0;
     return {
-      looks: configuration + files,
-      // Each look has its interval; the one at the configuration is a slow call besides.
-      timers: this.#world.clock.fired - 3 * configuration - files,
+      looks: configuration + operations + files,
+      // Each look has its interval; those at the configuration and at the operations are slow calls besides.
+      timers: this.#world.clock.fired - 3 * (configuration + operations) - files,
       refills: calls['refill'] ?? 0,
       payloadReads: calls['readPayloads'] ?? 0,
       records: calls['recordResults'] ?? 0,

@@ -3,11 +3,13 @@ import type { AcceptedEvent } from '../../src/accept/accept.ts';
 import type { IncomingEvent } from '../../src/accept/incoming-event.ts';
 import { parseBody } from '../../src/json/body.ts';
 import { filterIdentity } from '../../src/match/filter/json.ts';
+import type { ApiKey } from '../../src/model/api-key.ts';
 import type { Destination } from '../../src/model/destination.ts';
 import { ApiError } from '../../src/model/error.ts';
 import type { ScheduledDelivery } from '../../src/model/event.ts';
 import { formatId } from '../../src/model/id.ts';
-import type { DeliveryId, DestinationId, EventId, SubscriptionId } from '../../src/model/id.ts';
+import type { DeliveryId, DestinationId, EventId, OperationId, SubscriptionId } from '../../src/model/id.ts';
+import type { Operation, OperationAction, OperationRequest } from '../../src/model/operation.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import type { Ids } from '../../src/runtime/ids.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -33,6 +35,8 @@ export class Clients {
   /** Every delivery that an answer promised, and of which event. */
   readonly promised = new Map<DeliveryId, EventId>();
   readonly routing = new RoutingLedger();
+  /** Operations that were begun, each with its environment. */
+  readonly operations = new Map<OperationId, number>();
   /** Deliveries that were born dead, as their answer said. */
   readonly bornDead = new Set<DeliveryId>();
   readonly #keys = new Map<string, { eventId: EventId; createdAt: number; content: string }>();
@@ -235,6 +239,25 @@ export class Clients {
       if (row.status === 'dead') this.bornDead.add(row.id);
     }
     return rows.map((row) => row.id);
+  }
+
+  /** Begins an operation; null: it was refused, or the service was away. */
+  async operate(environment: number, request: OperationRequest): Promise<Operation | null> {
+    const caller = { id: this.#ids.next('key'), environment } as ApiKey;
+    const begun = await this.attempt(this.#world.service.api.operations.begin(caller, request));
+    if (begun !== null) this.operations.set(begun.id, environment);
+    return begun;
+  }
+
+  /** Null: it has ended. */
+  async tell(id: OperationId, action: OperationAction): Promise<Operation | null> {
+    const caller = { environment: this.operations.get(id)! } as ApiKey;
+    return this.attempt(this.#world.service.api.operations.change(caller, id, action));
+  }
+
+  readOperation(id: OperationId): Promise<Operation | null> {
+    const { store } = this.#world.service.api;
+    return this.attempt(store.readOperation({ environment: this.operations.get(id)!, id }));
   }
 
   /** Everything committed before is in force after. */

@@ -4,6 +4,7 @@ import { auditEnd, auditProgress, Meter } from './audit.ts';
 import { Clients } from './clients.ts';
 import type { DestinationSpec } from './clients.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
+import { delay } from '../../src/runtime/clock.ts';
 import type { RetryPolicy } from '../../src/model/retry-policy.ts';
 import { BEHAVIOURS, flapping } from './receivers.ts';
 import type { Behaviour } from './receivers.ts';
@@ -48,6 +49,8 @@ const OPERATIONS = {
   retryMany: 1,
   replayDead: 4,
   replayEvent: 3,
+  operate: 1,
+  tellOperation: 1,
   createDestination: 1.5,
   deleteDestination: 1,
   patch: 5,
@@ -139,6 +142,8 @@ class Scenario {
       world.receivers.set(url, BEHAVIOURS.ok);
       await world.clock.runFor(clients.patchDestination(id, { status: 'active', ratePerSecond: null }));
     }
+    for (const id of clients.operations.keys()) await world.clock.runFor(clients.tell(id, 'resume'));
+    await world.clock.runFor(this.#auditOperations());
     for (let minutes = 0; world.view.unfinishedCount() > 0 && world.violations.length === 0; minutes++) {
       if (minutes > 5 * 24 * 60) return world.violate(`${world.view.unfinishedCount()} deliveries are never finished`);
       await this.#pass(60_000);
@@ -151,6 +156,22 @@ class Scenario {
     // A retry that was due later and has ended otherwise is still looked for at its time, once.
     if (refills > clients.destinations.size || starts > 0 || timers > 2_500)
       world.violate(`no rest: ${JSON.stringify({ timers, refills, starts })}`);
+  }
+
+  /** Each comes to its end, where what it is about adds up. */
+  async #auditOperations(): Promise<void> {
+    const { clock } = this.#world;
+    for (const id of this.clients.operations.keys()) {
+      let operation = await this.clients.readOperation(id);
+      for (let minutes = 0; operation?.finishedAt === null && minutes < 60; minutes++) {
+        await delay(clock, 60_000);
+        operation = await this.clients.readOperation(id);
+      }
+      if (operation === null) continue;
+      const { status, total, done, failed, skipped } = operation;
+      const isWhole = status === 'cancelled' || (operation.finishedAt !== null && done + failed + skipped === total);
+      if (!isWhole) this.#world.violate(`${id} is ${JSON.stringify({ status, total, done, failed, skipped })}`);
+    }
   }
 
   async #pass(durationMs: number): Promise<void> {
@@ -200,6 +221,10 @@ class Scenario {
         return this.#withDelivery((id) => clients.replayDead(id));
       case 'replayEvent':
         return this.#replayEvent();
+      case 'operate':
+        return this.#operate();
+      case 'tellOperation':
+        return this.#tellOperation();
       case 'createDestination':
         return clients.destinations.size < 16 ? this.#createDestination() : null;
       case 'deleteDestination':
@@ -271,6 +296,29 @@ class Scenario {
   async #replayEvent(): Promise<void> {
     const ids = [...this.clients.events.keys()];
     if (ids.length > 0) await this.clients.replayEvent(this.#random.pick(ids));
+  }
+
+  #operate(): Promise<unknown> {
+    const now = this.#world.clock.now();
+    const range = { since: now - this.#random.between(1, 3 * HOUR_MS), until: null, perSecond: 100 };
+    const environment = this.#random.pick([1, 1, 2]);
+    const eventType = this.#random.pick([null, 'order.**']);
+    const dlq = { kind: 'dlq_replay', destinationId: null, eventType, deadReason: null, ...range } as const;
+    const missingOnly = this.#random.chance(0.8);
+    const events = { kind: 'event_replay', eventType, destinationIds: null, missingOnly, ...range } as const;
+    return this.#withDestination((destinationId) => {
+      const recovery = { kind: 'destination_recovery', destinationId, ...range } as const;
+      return this.clients.operate(environment, this.#random.pick([dlq, recovery, recovery, events]));
+    });
+  }
+
+  async #tellOperation(): Promise<void> {
+    const ids = [...this.clients.operations.keys()];
+    if (ids.length === 0) return;
+    await this.clients.tell(
+      this.#random.pick(ids.slice(-4)),
+      this.#random.pick(['pause', 'resume', 'resume', 'cancel']),
+    );
   }
 
   async #withDelivery(operation: (id: DeliveryId) => Promise<unknown>): Promise<void> {

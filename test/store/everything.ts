@@ -1,6 +1,7 @@
 // A store with every kind of row in it, and everything that its interface shows of one.
 import assert from 'node:assert/strict';
 import type { DeliveryId, DestinationId, EventId } from '../../src/model/id.ts';
+import type { Operation } from '../../src/model/operation.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type { Store } from '../../src/store/store.ts';
 import { DAY, HOUR, LIVE, MANY, START, TEST, attempt, die, result, retryAt, succeed } from './scene.ts';
@@ -94,8 +95,35 @@ async function makeHistory(scene: Scene, bodyBytes: number): Promise<void> {
   const pause = { environment: LIVE, id: paused, change: { status: 'paused' as const }, now: scene.now };
   await store.updateDestination(pause);
   await store.deleteDestination({ environment: LIVE, id: deleted, now: scene.now });
+  await operate(scene, usual, dead!);
   await scene.accept([], { environment: TEST, type: 'nobody.listens' });
   scene.pass(DAY);
+}
+
+/** One operation that has ended, and one that goes on. */
+async function operate({ store, ids, now }: Scene, destinationId: DestinationId, dead: DeliveryId): Promise<void> {
+  for (const end of ['done', null] as const) {
+    const range = { since: START, until: null, perSecond: 100 };
+    const operation: Operation = {
+      id: ids.next('op'),
+      environment: LIVE,
+      request: { kind: 'destination_recovery', destinationId, ...range },
+      status: 'running',
+      rev: 0,
+      position: '{"list":0}',
+      total: 2,
+      done: 0,
+      failed: 0,
+      skipped: 0,
+      createdAt: now,
+      updatedAt: now,
+      finishedAt: null,
+      createdBy: ids.next('key'),
+    };
+    await store.createOperation({ operation, identity: systemRandom.bytes(32) }, { unfinishedMax: 100 });
+    const nothing = { counted: 0, failed: 0, sendAgain: null, replays: null };
+    await store.advanceOperation({ ...nothing, operation, now, position: dead, end, bodyCutoff: 0 });
+  }
 }
 
 const REFUSED = {
@@ -128,6 +156,7 @@ async function readEnvironment(store: Store, environment: number) {
   const events = (await store.listEvents({ ...page, type: null, since: null, until: null })).rows;
   const each = <Id, Row>(ids: Id[], read: (id: Id) => Promise<Row>): Promise<Row[]> => Promise.all(ids.map(read));
   return {
+    operations: await store.listOperations(page),
     changes: await store.readChanges({ environment, after: 0, limit: 10_000 }),
     destinations: await each(
       destinations.map(({ id }) => id),

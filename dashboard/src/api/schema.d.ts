@@ -465,6 +465,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/dlq/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give many dead deliveries a fresh schedule
+         * @description Every one in the DLQ that the filter selects; without a filter, all of them. Needs the scope `operate`.
+         */
+        post: operations["replayDeadDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/destinations/{id}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a destination what it has missed
+         * @description Its dead deliveries get a fresh schedule, and those that wait for a retry go out now, even while it is paused. Needs the scope `operate`.
+         */
+        post: operations["recoverDestination"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send many old events again
+         * @description New deliveries, by the subscriptions as they are when each event has its turn. Events whose body has been erased are left out. Needs the scope `operate`.
+         */
+        post: operations["replayEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List operations, newest first
+         * @description Needs the scope `read`.
+         */
+        get: operations["listOperations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an operation, and how far it has come
+         * @description Needs the scope `read`.
+         */
+        get: operations["readOperation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End an operation where it is
+         * @description What it has done stays done. Needs the scope `operate`.
+         */
+        post: operations["cancelOperation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hold an operation until it is resumed
+         * @description Needs the scope `operate`.
+         */
+        post: operations["pauseOperation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operations/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a paused operation go on where it was
+         * @description Needs the scope `operate`.
+         */
+        post: operations["resumeOperation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/api-keys": {
         parameters: {
             query?: never;
@@ -781,7 +941,7 @@ export interface components {
             signing_secret: string;
         };
         /** @enum {string} */
-        ErrorCode: "invalid_request" | "invalid_url" | "invalid_event_type" | "invalid_event_type_pattern" | "invalid_filter" | "invalid_cursor" | "unauthorized" | "forbidden" | "destination_not_found" | "subscription_not_found" | "delivery_not_found" | "event_not_found" | "not_found" | "method_not_allowed" | "idempotency_key_conflict" | "rotation_in_progress" | "delivery_too_old" | "event_too_old" | "body_too_large" | "unsupported_media_type" | "url_not_reachable" | "destination_not_subscribed" | "over_destination_limit" | "over_subscription_limit" | "over_fanout_limit" | "rate_limited" | "internal_error" | "unavailable";
+        ErrorCode: "invalid_request" | "invalid_url" | "invalid_event_type" | "invalid_event_type_pattern" | "invalid_filter" | "invalid_cursor" | "unauthorized" | "forbidden" | "destination_not_found" | "subscription_not_found" | "delivery_not_found" | "event_not_found" | "not_found" | "method_not_allowed" | "idempotency_key_conflict" | "rotation_in_progress" | "operation_in_progress" | "operation_ended" | "delivery_too_old" | "event_too_old" | "body_too_large" | "unsupported_media_type" | "url_not_reachable" | "destination_not_subscribed" | "over_destination_limit" | "over_subscription_limit" | "over_fanout_limit" | "over_operation_limit" | "rate_limited" | "internal_error" | "unavailable";
         ErrorDetails: {
             code: components["schemas"]["ErrorCode"];
             /** @description What to do, for people. Do not match on it. */
@@ -790,6 +950,11 @@ export interface components {
             request_id: string;
             /** @description The one field to blame: a JSON pointer into the body, or the name of a query parameter. */
             param?: string;
+            /**
+             * @description With `operation_in_progress`: the operation that was asked for before.
+             * @example op_01kg9qz3xefa3vqtdw5f0bz7ra
+             */
+            operation_id?: string;
         };
         Error: {
             error: components["schemas"]["ErrorDetails"];
@@ -1511,6 +1676,147 @@ export interface components {
             /** @description Every attempt, the first included, oldest first. */
             retries: components["schemas"]["Attempt"][];
         };
+        DlqReplayInput: {
+            /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
+            destination_id?: string | null;
+            event_type?: components["schemas"]["EventTypePattern"] | null;
+            dead_reason?: components["schemas"]["DeadReason"] | null;
+            /**
+             * @description Scheduled then or later. RFC 3339 with any offset, or a date.
+             * @example 2026-01-31T09:30:00Z
+             */
+            since?: string | null;
+            /**
+             * @description Scheduled before then. RFC 3339 with any offset, or a date.
+             * @example 2026-01-31T09:30:00Z
+             */
+            until?: string | null;
+            /** @description Only count what it would be about. */
+            dry_run?: boolean | null;
+            /** @description How many deliveries a second each destination is given. Default 100. */
+            per_second?: number | null;
+        };
+        DryRun: {
+            /** @description Deliveries that the operation would be about. */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When the oldest of them was scheduled, or its event accepted; null: there are none.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            oldest: string | null;
+            /**
+             * Format: date-time
+             * @description The same of the newest.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            newest: string | null;
+        };
+        /** @enum {string} */
+        OperationKind: "dlq_replay" | "destination_recovery" | "event_replay";
+        /** @enum {string} */
+        OperationStatus: "running" | "paused" | "done" | "cancelled" | "failed";
+        /** @description What was asked for. */
+        OperationRequest: {
+            /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
+            destination_id?: string;
+            event_type?: components["schemas"]["EventTypePattern"];
+            dead_reason?: components["schemas"]["DeadReason"];
+            destination_ids?: string[];
+            missing_only?: boolean;
+            /**
+             * Format: date-time
+             * @description Inclusive.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            since?: string;
+            /**
+             * Format: date-time
+             * @description Exclusive.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            until?: string;
+            /** @description How many deliveries a second each destination is given. Default 100. */
+            per_second: number;
+        };
+        Operation: {
+            /** @example op_01kg9qz3xefa3vqtdw5f0bz7ra */
+            id: string;
+            kind: components["schemas"]["OperationKind"];
+            status: components["schemas"]["OperationStatus"];
+            request: components["schemas"]["OperationRequest"];
+            /** @description Deliveries that it is about. Where there are very many it grows until all are counted. */
+            total: number;
+            /** @description Sent again, or made. What becomes of them their own status says. */
+            done: number;
+            /** @description Could not be made: the destination’s backlog is full, or the event makes too many (counted as one). */
+            failed: number;
+            /** @description Nothing to do, or no way to: no longer dead or waiting, body erased, destination deleted. */
+            skipped: number;
+            /**
+             * Format: date-time
+             * @description When it was asked for. It works on what was there then.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last came further, or was changed.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended; null: it has not.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            finished_at: string | null;
+            /** @example key_01kg9qz3xefa3vqtdw5f0bz7ra */
+            created_by: string;
+        };
+        RecoverInput: {
+            /**
+             * @description Scheduled then or later. RFC 3339 with any offset, or a date.
+             * @example 2026-01-31T09:30:00Z
+             */
+            since: string;
+            /**
+             * @description Scheduled before then. RFC 3339 with any offset, or a date.
+             * @example 2026-01-31T09:30:00Z
+             */
+            until?: string | null;
+            /** @description Only count what it would be about. */
+            dry_run?: boolean | null;
+            /** @description How many deliveries a second each destination is given. Default 100. */
+            per_second?: number | null;
+        };
+        EventsReplayInput: {
+            event_type?: components["schemas"]["EventTypePattern"] | null;
+            /**
+             * @description Accepted then or later. RFC 3339 with any offset, or a date.
+             * @example 2026-01-31T09:30:00Z
+             */
+            since: string;
+            /**
+             * @description Accepted before then. RFC 3339 with any offset, or a date.
+             * @example 2026-01-31T09:30:00Z
+             */
+            until?: string | null;
+            /** @description Only to these; absent: to all that match now. */
+            destination_ids?: string[] | null;
+            /** @description Only where that destination never answered the event with 2xx. */
+            missing_only?: boolean | null;
+            /** @description Only count what it would be about. */
+            dry_run?: boolean | null;
+            /** @description How many deliveries a second each destination is given. Default 100. */
+            per_second?: number | null;
+        };
+        OperationPage: {
+            data: components["schemas"]["Operation"][];
+            /** @description Whether there are more rows. A page may be short and have more all the same. */
+            has_more: boolean;
+            next_cursor: components["schemas"]["Cursor"] | null;
+        };
         /** @enum {string} */
         Mode: "live" | "test";
         /** @enum {string} */
@@ -2001,8 +2307,48 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description `operation_in_progress`: The same was asked for before, and that operation is running or paused: `operation_id` names it. */
+        OperationInProgress: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `over_operation_limit`: The environment has as many operations that have not ended as it may have. */
+        OverOperationLimit: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `destination_not_subscribed`: A destination named for the replay has no subscription that matches the event. `over_operation_limit`: The environment has as many operations that have not ended as it may have. */
+        DestinationNotSubscribedOrOverOperationLimit: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description `not_found`: There is nothing at this path. */
         NotFound: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `operation_ended`: The operation has ended: it can no longer be cancelled, paused or resumed. */
+        OperationEnded: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 [name: string]: unknown;
@@ -3048,6 +3394,330 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replayDeadDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DlqReplayInput"];
+            };
+        };
+        responses: {
+            /** @description A dry run: nothing has changed. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
+            /** @description The operation has begun. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    /** @description The path of the resource. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            400: components["responses"]["InvalidRequestOrInvalidEventTypePattern"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["DestinationNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["OperationInProgress"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["OverOperationLimit"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    recoverDestination: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecoverInput"];
+            };
+        };
+        responses: {
+            /** @description A dry run: nothing has changed. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
+            /** @description The operation has begun. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    /** @description The path of the resource. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["DestinationNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["OperationInProgress"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["OverOperationLimit"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replayEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventsReplayInput"];
+            };
+        };
+        responses: {
+            /** @description A dry run: nothing has changed. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
+            /** @description The operation has begun. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    /** @description The path of the resource. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            400: components["responses"]["InvalidRequestOrInvalidEventTypePattern"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["OperationInProgress"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["DestinationNotSubscribedOrOverOperationLimit"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOperations: {
+        parameters: {
+            query?: {
+                cursor?: components["schemas"]["Cursor"];
+                /** @description How many to return at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationPage"];
+                };
+            };
+            400: components["responses"]["InvalidRequestOrInvalidCursor"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readOperation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelOperation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["OperationEnded"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pauseOperation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["OperationEnded"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeOperation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request was carried out. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["OperationEnded"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -88,6 +88,7 @@ const TAGS = {
   'Dead letters': 'Deliveries that ended without success, and giving one a fresh schedule.',
   Stats: 'How much happens and how it goes: over time, just now, and what is in trouble.',
   Stream: 'What happens, as it happens.',
+  'Bulk operations': 'Sending many deliveries or events again, in the background.',
   'API keys': 'Who may call this API, and what with.',
   Dashboard: 'Signing in to the pages that this service serves at `/`.',
   Operations: 'For those who run the service: health, metrics, the cluster, and this document.',

@@ -12,8 +12,14 @@ const UNAVAILABLE_RETRY_SECONDS = 1;
 
 /** The error object of a response, or of one event in a batch. */
 export function describeError(error: ApiError, requestId: string) {
-  const { code, message, param } = error;
-  return { code, message, request_id: requestId, ...(param === undefined ? {} : { param }) };
+  const { code, message, param, operationId } = error;
+  return {
+    code,
+    message,
+    request_id: requestId,
+    ...(param === undefined ? {} : { param }),
+    ...(operationId === undefined ? {} : { operation_id: operationId }),
+  };
 }
 
 export function renderError(error: ApiError, requestId: string): string {

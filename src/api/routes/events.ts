@@ -4,10 +4,10 @@ import type { Delivery } from '../../model/delivery.ts';
 import { BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
 import type { Event } from '../../model/event.ts';
 import { ApiError } from '../../model/error.ts';
-import { findPatternFault } from '../../model/event-type.ts';
+import { findPatternFault, toTypeSelection } from '../../model/event-type.ts';
+import type { TypeSelection } from '../../model/event-type.ts';
 import type { EventId } from '../../model/id.ts';
 import { SCHEDULED_PAGE } from '../../store/store.ts';
-import type { TypeSelection } from '../../store/store.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { pieceAccepted, pieceStored } from '../output/event-answer.ts';
 import { parseEvent } from '../input/event-input.ts';
@@ -143,10 +143,7 @@ export function readTypeSelection(pattern: string | undefined, param: string): T
   if (pattern === undefined) return null;
   const fault = findPatternFault(pattern);
   if (fault !== null) throw new ApiError('invalid_event_type_pattern', fault, { param });
-  if (pattern === '**') return null;
-  if (pattern.endsWith('.**')) return { prefix: pattern.slice(0, -3), depth: 'any' };
-  if (pattern.endsWith('.*')) return { prefix: pattern.slice(0, -2), depth: 'one' };
-  return { exact: pattern };
+  return toTypeSelection(pattern);
 }
 
 /** The serialiser is looked up by this object. */

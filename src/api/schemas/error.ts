@@ -15,5 +15,9 @@ export const errorMembers = {
   ),
 };
 
-const errorDetails = named('ErrorDetails', closed(errorMembers));
+const operationId = {
+  ...id('op'),
+  description: 'With `operation_in_progress`: the operation that was asked for before.',
+};
+const errorDetails = named('ErrorDetails', closed({ ...errorMembers, operation_id: Type.Optional(operationId) }));
 export const errorBody = named('Error', closed({ error: errorDetails }));

@@ -53,6 +53,14 @@ import { pruneRows } from './queries/maintenance/prune.ts';
 import { readStats, recountUnfinished } from './queries/maintenance/stats.ts';
 import { countOpen, countUnfinished, readConditions, writeActivity } from './queries/stats/conditions.ts';
 import { pruneCounts, readCounts, writeCounts } from './queries/stats/counts.ts';
+import { advanceOperation, readSucceeded } from './queries/operations/advance.ts';
+import {
+  changeOperation,
+  createOperation,
+  listOperations,
+  readOperation,
+  readRunningOperations,
+} from './queries/operations/operations.ts';
 import type { Transactions } from './wire/transaction.ts';
 
 /** Runs a query until the store is closed, with errors as the store's own. */
@@ -107,6 +115,14 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
     readDeliveries: (request) => run(readDeliveries, context, request),
     retryDelivery: (request) => run(retryDelivery, context, request),
     replayDead: (request) => run(replayDead, context, request),
+
+    createOperation: (request, limits) => run(createOperation, context, request, limits),
+    readOperation: (request) => run(readOperation, context, request),
+    listOperations: (request) => run(listOperations, context, request),
+    readRunningOperations: () => run(readRunningOperations, context),
+    changeOperation: (request) => run(changeOperation, context, request),
+    advanceOperation: (step) => run(advanceOperation, context, step),
+    readSucceeded: (request) => run(readSucceeded, context, request),
 
     eraseBodies: (request) => run(eraseBodies, context, request),
     pruneRows: (request) => run(pruneRows, context, request),

@@ -4,6 +4,7 @@ import type { Mode } from '../../model/api-key.ts';
 import type { AttemptTrigger, Outcome } from '../../model/attempt.ts';
 import type { DeadReason, DeliveryOrigin, DeliveryStatus } from '../../model/delivery.ts';
 import type { DestinationStatus, PausedReason } from '../../model/destination.ts';
+import type { OperationStatus } from '../../model/operation.ts';
 
 /**
  * Of a column, for a copy. `id`: 16 bytes. `words`: text that people wrote, with any character in it. `body`: bytes
@@ -55,6 +56,14 @@ export const outcomeCode = createCode<Outcome>({
   reset: 7,
   invalid_response: 8,
   cancelled: 9,
+});
+
+export const operationStatusCode = createCode<OperationStatus>({
+  running: 0,
+  paused: 1,
+  done: 2,
+  cancelled: 3,
+  failed: 4,
 });
 
 // Delivery statuses as the rows have them, for code that compares rather than shows.

@@ -27,6 +27,7 @@ export const COPIED_TABLE_NAMES = [
   'attempts',
   'stats',
   'destination_activity',
+  'operations',
 ] as const;
 
 export type CopiedTableName = (typeof COPIED_TABLE_NAMES)[number];
@@ -150,6 +151,23 @@ const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
     failed_error: 'words',
     in_flight: 'integer',
     in_flight_limit: 'integer',
+  },
+  operations: {
+    id: 'id',
+    environment: 'integer',
+    request: 'text',
+    identity: 'bytes',
+    status: 'integer',
+    rev: 'integer',
+    position: 'text',
+    total: 'integer',
+    done: 'integer',
+    failed: 'integer',
+    skipped: 'integer',
+    created_at: 'integer',
+    updated_at: 'integer',
+    finished_at: 'integer',
+    created_by: 'id',
   },
 };
 

@@ -1,7 +1,6 @@
 // Events, and their deliveries as the answer to a POST lists them, between rows and values.
 import type { Event, ScheduledDelivery } from '../../model/event.ts';
 import { formatId, idTime } from '../../model/id.ts';
-import type { TypeSelection } from '../store.ts';
 import { deliveryStatusCode } from './codec.ts';
 import { effectiveStatus } from './delivery-rows.ts';
 
@@ -26,13 +25,6 @@ export type ScheduledRow = {
 export const TYPES_MERGED_MAX = 32;
 /** How many types are looked at to find that out (`a.*` looks past the types further below `a`). */
 export const TYPES_PROBED_MAX = 200;
-
-/** Whether a type is one that a pattern asks for. */
-export function selects(selection: TypeSelection, type: string): boolean {
-  if ('exact' in selection) return type === selection.exact;
-  const isBelow = type.startsWith(`${selection.prefix}.`);
-  return isBelow && (selection.depth === 'any' || !type.includes('.', selection.prefix.length + 1));
-}
 
 export function toEvent(row: EventRow): Event {
   const id = formatId('evt', row.id);

@@ -40,6 +40,14 @@ import { pruneRows } from './queries/maintenance/prune.ts';
 import { findTrouble, readStats } from './queries/maintenance/stats.ts';
 import { countOpen, countUnfinished, readConditions, writeActivity } from './queries/stats/conditions.ts';
 import { pruneCounts, readCounts, writeCounts } from './queries/stats/counts.ts';
+import { advanceOperation, readSucceeded } from './queries/operations/advance.ts';
+import {
+  changeOperation,
+  createOperation,
+  listOperations,
+  readOperation,
+  readRunningOperations,
+} from './queries/operations/operations.ts';
 
 /** Runs queries on one connection, in whatever thread that is. */
 export type Runner<Context> = {
@@ -90,6 +98,14 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     readDeliveries: (request) => reader.run(readDeliveries, request),
     retryDelivery: (request) => writer.run(retryDelivery, request),
     replayDead: (request) => writer.run(replayDead, request),
+
+    createOperation: (request, limits) => writer.run(createOperation, request, limits),
+    readOperation: (request) => reader.run(readOperation, request),
+    listOperations: (request) => reader.run(listOperations, request),
+    readRunningOperations: () => reader.run(readRunningOperations),
+    changeOperation: (request) => writer.run(changeOperation, request),
+    advanceOperation: (step) => writer.run(advanceOperation, step),
+    readSucceeded: (request) => reader.run(readSucceeded, request),
 
     eraseBodies: (request) => writer.run(eraseBodies, request),
     pruneRows: (request) => writer.run(pruneRows, request),
@@ -145,6 +161,13 @@ export const QUERIES = {
   readDeliveries,
   retryDelivery,
   replayDead,
+  createOperation,
+  readOperation,
+  listOperations,
+  readRunningOperations,
+  changeOperation,
+  advanceOperation,
+  readSucceeded,
   eraseBodies,
   pruneRows,
   endDeletedDeliveries,

@@ -10,6 +10,7 @@ import { testInterleavings } from './interleavings.ts';
 import { testKeys } from './keys.ts';
 import { testLists } from './lists.ts';
 import { testMaintenance } from './maintenance.ts';
+import { testOperations } from './operations.ts';
 import { testRecording } from './recording.ts';
 import { testSendingAgain } from './sending-again.ts';
 import { testStats } from './stats.ts';
@@ -34,6 +35,7 @@ export function testStore(name: string, makeStore: MakeStore, { propertyRuns }: 
     testWork(makeScene);
     testRecording(makeScene);
     testSendingAgain(makeScene);
+    testOperations(makeScene);
     testLists(makeScene, propertyRuns);
     testMaintenance(makeScene);
     testStats(makeScene);

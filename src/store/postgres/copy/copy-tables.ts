@@ -50,6 +50,7 @@ const PLACES: Readonly<Record<CopiedTableName, Place>> = {
   attempts: { key: ['delivery_id', 'n'], shardOf: 'delivery_id', timeOf: 'delivery_id' },
   stats: { key: ['span', 'environment', 'kind', 'subject', 'at', 'writer'] },
   destination_activity: { key: ['destination_id'] },
+  operations: { key: ['id'] },
 };
 
 type ReadRow = Record<string, CopiedValue>;

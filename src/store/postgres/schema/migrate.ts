@@ -34,6 +34,7 @@ export const LOCAL = [
   'stats',
   'destination_activity',
   'stream_batches',
+  'operations',
 ];
 
 const KEY_CHECK = 'key_check';

@@ -64,6 +64,7 @@ const ORIGINS: Readonly<Record<CopiedTableName, Origin>> = {
     key: ['s.span', 's.environment', 's.kind', 's.subject', 's.at', 's.writer'],
   },
   destination_activity: { from: 'destination_activity s', key: ['s.destination_id'] },
+  operations: { from: 'operations s', key: ['s.id'] },
 };
 
 /**

@@ -35,6 +35,25 @@ const COLUMNS = `
 export const LISTED_OPEN = `${COLUMNS}, due_at`;
 export const LISTED_DONE = `${COLUMNS}, NULL::int8 AS due_at`;
 
+const OF_TABLE = COLUMNS.split(',')
+  .map((name) => `d.${name.trim()}`)
+  .join(', ');
+
+/** Many of one table; those that are in the other just now are left out. */
+export const SELECT_LISTED_OPEN = batchStatement<ListedRow>(
+  'open_deliveries_listed',
+  { id: 'uuid' },
+  ({ rows, inShard }) =>
+    `SELECT ${OF_TABLE}, d.due_at FROM ${rows} JOIN open_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+);
+
+export const SELECT_LISTED_DONE = batchStatement<ListedRow>(
+  'done_deliveries_listed',
+  { id: 'uuid' },
+  ({ rows, inShard }) =>
+    `SELECT ${OF_TABLE}, NULL::int8 AS due_at FROM ${rows} JOIN done_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+);
+
 // One statement, so that a delivery on its way from one table to the other is in exactly one of them.
 const SELECT_ONE = statement<ListedRow>(
   'deliveries_one',

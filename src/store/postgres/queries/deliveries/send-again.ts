@@ -15,9 +15,10 @@ import type { Tx } from '../../wire/transaction.ts';
 import { ALL_OPEN, TAKE_DONE, insertOpen, keyOf, toMovedRow } from './delivery-tables.ts';
 import type { OpenStored } from './delivery-tables.ts';
 import { hasBody } from '../events/event-rows.ts';
-import { selectDelivery } from './select-delivery.ts';
+import { hex, selectDelivery } from './select-delivery.ts';
 import type { CompleteRow } from './select-delivery.ts';
 
+/** No row: somebody moved the delivery since it was read. */
 const MOVE_OPEN = statement<OpenStored>(
   'open_deliveries_move',
   `UPDATE open_deliveries d
@@ -52,25 +53,43 @@ function send({ write, backlog, horizons }: WriteContext, how: SendAgain, reques
   });
 }
 
-type Move = { row: CompleteRow; next: OpenState; now: number };
+export type Move = { row: CompleteRow; next: OpenState; now: number };
 
-async function moveOpen(tx: Tx, { row, next, now }: Move): Promise<OpenStored> {
+async function moveOpen(tx: Tx, move: Move): Promise<OpenStored> {
+  const stored = await tryMoveOpen(tx, move);
+  // Look again.
+  if (stored === undefined) throw new Overtaken();
+  return stored;
+}
+
+export async function tryMoveOpen(tx: Tx, { row, next, now }: Move): Promise<OpenStored | undefined> {
   const to = toStateRow(next);
   const { status, dead_reason: deadReason, completed_at: completedAt, due_at: dueAt } = to;
   const { scheduled_at: scheduledAt, fallback_status: fallbackStatus, schedule_position: position } = to;
   const values = [status, deadReason, completedAt, dueAt, scheduledAt, fallbackStatus, position, now];
   const [stored] = await tx.run(MOVE_OPEN, [...keyOf(formatId('dlv', row.id)), row.rev, ...values]);
-  // Somebody moved it since it was read: look again.
-  if (stored === undefined) throw new Overtaken();
   return stored;
 }
 
 /** Back from the finished to the unfinished. */
-async function reopen(tx: Tx, { row, next, now }: Move, change: BacklogChange): Promise<OpenStored> {
-  const [done] = await tx.batch(TAKE_DONE, [[...keyOf(formatId('dlv', row.id)), row.rev]]);
-  if (done === undefined) throw new Overtaken();
-  const stored = toMovedRow(done, next, now) as OpenStored;
-  void insertOpen(tx, [stored]);
-  change.add(formatId('dst', done.destination_id), done.environment, 1);
+async function reopen(tx: Tx, move: Move, change: BacklogChange): Promise<OpenStored> {
+  const [stored] = await reopenAll(tx, [move], change);
+  if (stored === undefined) throw new Overtaken();
+  return stored;
+}
+
+/** Those that nobody has moved since they were read, in any order. */
+export async function reopenAll(tx: Tx, moves: readonly Move[], change: BacklogChange): Promise<OpenStored[]> {
+  const moveOf = new Map(moves.map((move) => [hex(move.row.id), move]));
+  const done = await tx.batch(
+    TAKE_DONE,
+    moves.map(({ row }) => [...keyOf(formatId('dlv', row.id)), row.rev]),
+  );
+  const stored = done.map((row) => {
+    const { next, now } = moveOf.get(hex(row.id))!;
+    change.add(formatId('dst', row.destination_id), row.environment, 1);
+    return toMovedRow(row, next, now) as OpenStored;
+  });
+  void insertOpen(tx, stored);
   return stored;
 }

@@ -1,4 +1,5 @@
 // Single events, by the shard in their id.
+import { formatId } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
 import type { EventRow } from '../../../rows/event-rows.ts';
 import type { Horizons } from '../../horizons.ts';
@@ -23,6 +24,12 @@ const SELECT_HAS_BODY = statement<{ found: number }>(
   'SELECT 1 AS found FROM event_bodies WHERE shard = $1::int2 AND event_id = $2',
 );
 
+const SELECT_WITH_BODY = batchStatement<{ event_id: Uint8Array }>(
+  'event_bodies_have',
+  { id: 'uuid' },
+  ({ rows, inShard }) => `SELECT b.event_id FROM ${rows} JOIN event_bodies b ON ${inShard('b')} AND b.event_id = r.id`,
+);
+
 /** The types of events that rows of another kind name. */
 export const SELECT_TYPES = batchStatement<{ id: Uint8Array; type: string }>(
   'events_types',
@@ -45,4 +52,11 @@ export const SELECT_PAYLOADS = batchStatement<PayloadRow>(
 export async function hasBody(tx: Tx, horizons: Horizons, eventId: EventId): Promise<boolean> {
   if (horizons.hides('bodies', eventId)) return false;
   return (await tx.run(SELECT_HAS_BODY, keyOf(eventId))).length > 0;
+}
+
+/** Those of the events whose body is still there. */
+export async function selectWithBody(tx: Tx, horizons: Horizons, ids: readonly EventId[]): Promise<Set<EventId>> {
+  const seen = ids.filter((id) => !horizons.hides('bodies', id));
+  const found = await tx.batch(SELECT_WITH_BODY, [...new Set(seen)].map(keyOf));
+  return new Set(found.map((row) => formatId('evt', row.event_id)));
 }

@@ -1,6 +1,7 @@
-// Removing what has reached its age: events with all that hangs on them, expired idempotency keys, and the tombstones
-// of deleted subscriptions and destinations. As with bodies, the horizon hides rows at once and whole partitions are
-// dropped later; only a short retention, or a database without partitions, deletes row by row.
+// Removing what has reached its age: events with all that hangs on them, expired idempotency keys, the tombstones of
+// deleted subscriptions and destinations, and operations that have ended. As with bodies, the horizon hides rows at
+// once and whole partitions are dropped later; only a short retention, or a database without partitions, deletes row by
+// row.
 import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
@@ -9,6 +10,7 @@ import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
 import { TAKE_OPEN, countOut, keyOf } from '../deliveries/delivery-tables.ts';
 import { createBodyDeletion } from './erase.ts';
 import { deleteExpiredKeys, deleteTombstones } from '../configuration/prune-configuration.ts';
+import { deleteFinishedOperations } from '../operations/operations.ts';
 import { rowsPerStep, runSteps } from './steps.ts';
 import type { Step } from './steps.ts';
 
@@ -66,6 +68,7 @@ export const pruneRows: Write<'pruneRows'> = async (context, { cutoff, now, budg
     ...(goesByRow ? createRowDeletions(context, options) : []),
     () => deleteExpiredKeys(context, { now, limit: options.limit }),
     () => deleteTombstones(context, options),
+    () => deleteFinishedOperations(context, options),
   ]);
 };
 

@@ -1,7 +1,8 @@
 // The two ways an operator sends a delivery again: a forced attempt, and a fresh schedule for a dead one.
+import type { OpenDelivery } from '../../../../model/delivery.ts';
 import { formatId, idBytes, idTime } from '../../../../model/id.ts';
 import { sendAgain } from '../../../../model/transitions.ts';
-import type { SendAgain } from '../../../../model/transitions.ts';
+import type { SendAgain, SendAgainRefusal } from '../../../../model/transitions.ts';
 import { isUnfinished } from '../../../rows/codec.ts';
 import { toDelivery, toOpenDeliveryAlone, toState } from '../../../rows/delivery-rows.ts';
 import type { StateRow } from '../../../rows/delivery-rows.ts';
@@ -29,26 +30,31 @@ export const retryDelivery: Write<'retryDelivery'> = (context, request) => send(
 export const replayDead: Write<'replayDead'> = (context, request) => send(context, 'replay_dead', request);
 
 function send(context: WriteContext, how: SendAgain, request: SendAgainRequest): SendAgainResult {
-  const { sql, write, backlog } = context;
-  return write(() => {
-    const id = idBytes(request.id);
-    const row = sql(SELECT_SENDABLE).get(id, request.environment);
-    if (row === undefined) return { result: 'not_found' };
-    const next = sendAgain(how, toState(row), {
-      isDestinationDeleted: row.deleted_at !== null,
-      isTooOld: row.has_body === 0 || idTime(formatId('evt', row.event_id)) < request.bodyCutoff,
-      now: request.now,
-    });
-    if (next === 'unchanged') return scheduled(context, request, false);
-    if (typeof next === 'string') return { result: next };
-    writeState(context, id, next, request.now);
-    if (!isUnfinished(row.status)) backlog.add(row.destination, row.environment, 1);
-    return scheduled(context, request, true);
+  return context.write(() => {
+    const sent = sendOneAgain(context, how, request);
+    if (typeof sent === 'string' && sent !== 'unchanged') return { result: sent };
+    const delivery = toDelivery(context.sql(SELECT_DELIVERY).get(idBytes(request.id), request.environment)!);
+    return { result: 'scheduled', delivery, open: sent === 'unchanged' ? null : sent };
   });
 }
 
-function scheduled({ sql }: WriteContext, request: SendAgainRequest, isChanged: boolean): SendAgainResult {
+/** To be called inside a transaction. `unchanged`: it waits forced already. */
+export function sendOneAgain(
+  context: WriteContext,
+  how: SendAgain,
+  request: SendAgainRequest,
+): OpenDelivery | SendAgainRefusal | 'unchanged' {
+  const { sql, backlog } = context;
   const id = idBytes(request.id);
-  const delivery = toDelivery(sql(SELECT_DELIVERY).get(id, request.environment)!);
-  return { result: 'scheduled', delivery, open: isChanged ? toOpenDeliveryAlone(sql(SELECT_OPEN).get(id)!) : null };
+  const row = sql(SELECT_SENDABLE).get(id, request.environment);
+  if (row === undefined) return 'not_found';
+  const next = sendAgain(how, toState(row), {
+    isDestinationDeleted: row.deleted_at !== null,
+    isTooOld: row.has_body === 0 || idTime(formatId('evt', row.event_id)) < request.bodyCutoff,
+    now: request.now,
+  });
+  if (typeof next === 'string') return next;
+  writeState(context, id, next, request.now);
+  if (!isUnfinished(row.status)) backlog.add(row.destination, row.environment, 1);
+  return toOpenDeliveryAlone(sql(SELECT_OPEN).get(id)!);
 }

@@ -2,7 +2,7 @@
 // deliveries. Replaying: the same for an event that is there.
 import { idBytes, idTime } from '../../../../model/id.ts';
 import type { DeliveryId } from '../../../../model/id.ts';
-import type { AcceptResult, NewDelivery, NewEvent } from '../../../store.ts';
+import type { AcceptResult, NewDelivery, NewEvent, ReplayRequest, ReplayResult } from '../../../store.ts';
 import { DEAD, PENDING, deadReasonCode, originCode } from '../../../rows/codec.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
@@ -68,19 +68,26 @@ function findHolder(context: WriteContext, event: NewEvent, id: Uint8Array): Acc
 }
 
 export const replayEvent: Write<'replayEvent'> = (context, request) => {
-  const { environment, eventId, configVersion, deliveries, now, bodyCutoff } = request;
   const { sql, write, diskReserve } = context;
   diskReserve.assertRoom();
   return write(() => {
-    const id = idBytes(eventId);
-    const event = sql(SELECT_HAS_BODY).get(environment, id);
-    if (event === undefined) return { result: 'not_found' };
-    if (event.has_body === 0 || idTime(eventId) < bodyCutoff) return { result: 'too_old' };
-    if (configVersion < readCounters(sql, environment).config_version) return { result: 'stale' };
-    const backlogFull = insertDeliveries(context, { environment, eventId: id, origin: REPLAY, dueAt: now, deliveries });
-    return { result: 'replayed', backlogFull };
+    if (request.configVersion < readCounters(sql, request.environment).config_version) return { result: 'stale' };
+    return replayOne(context, request);
   });
 };
+
+/** To be called inside a transaction whose configuration version was checked. */
+export function replayOne(
+  context: WriteContext,
+  { environment, eventId, deliveries, now, bodyCutoff }: Omit<ReplayRequest, 'configVersion'>,
+): ReplayResult {
+  const id = idBytes(eventId);
+  const event = context.sql(SELECT_HAS_BODY).get(environment, id);
+  if (event === undefined) return { result: 'not_found' };
+  if (event.has_body === 0 || idTime(eventId) < bodyCutoff) return { result: 'too_old' };
+  const backlogFull = insertDeliveries(context, { environment, eventId: id, origin: REPLAY, dueAt: now, deliveries });
+  return { result: 'replayed', backlogFull };
+}
 
 const [EVENT, REPLAY] = [originCode.numberOf('event'), originCode.numberOf('replay')];
 

@@ -1,13 +1,15 @@
 // Events as operators read them: one with its body and deliveries, and lists by type, newest first.
 import type { Event } from '../../../../model/event.ts';
+import { selects } from '../../../../model/event-type.ts';
+import type { TypeSelection } from '../../../../model/event-type.ts';
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
 import { originCode } from '../../../rows/codec.ts';
-import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, selects, toEvent, toScheduled } from '../../../rows/event-rows.ts';
+import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, toEvent, toScheduled } from '../../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../../rows/event-rows.ts';
 import { idRange } from '../../../rows/page.ts';
 import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../../store.ts';
-import type { Page, TypeSelection } from '../../../store.ts';
+import type { Page } from '../../../store.ts';
 import type { Read, ReadContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 import type { Statement } from '../../file/database.ts';

@@ -1,5 +1,5 @@
-// Removing rows that have reached their age: events with all that hangs on them, expired idempotency keys, and the
-// tombstones of deleted subscriptions and destinations.
+// Removing rows that have reached their age: events with all that hangs on them, expired idempotency keys, the
+// tombstones of deleted subscriptions and destinations, and operations that have ended.
 import { firstIdBytesAt } from '../../../../model/id.ts';
 import { isUnfinished } from '../../../rows/codec.ts';
 import type { Write, WriteContext } from '../../context.ts';
@@ -54,6 +54,10 @@ const DELETE_DESTINATION_TOMBSTONE = statement(`
     AND NOT EXISTS
       (SELECT 1 FROM deliveries WHERE status IN (0, 1, 2, 3) AND deliveries.destination = destinations.key)`);
 
+const DELETE_OPERATIONS = statement(`
+  DELETE FROM operations
+  WHERE id IN (SELECT id FROM operations WHERE finished_at < ? ORDER BY finished_at LIMIT ${ROWS_PER_STEP})`);
+
 export const pruneRows: Write<'pruneRows'> = (context, { cutoff, now, budgetMs }) => {
   const { db, sql } = context;
   const environments = sql(SELECT_ENVIRONMENTS).all();
@@ -66,6 +70,7 @@ export const pruneRows: Write<'pruneRows'> = (context, { cutoff, now, budgetMs }
     () => someOrNull(sql(DELETE_EXPIRED_KEYS).run(now)),
     () => someOrNull(sql(DELETE_SUBSCRIPTION_TOMBSTONES).run(cutoff)),
     () => someOrNull(sql(DELETE_DESTINATION_TOMBSTONE).run(cutoff)),
+    () => someOrNull(sql(DELETE_OPERATIONS).run(cutoff)),
     () => giveBackSpace(db),
   ]);
 };

@@ -1,0 +1,80 @@
+// Operations on many deliveries: what they are made from, and the loop that works on them.
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Follower } from '../configuration/follower.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { OpenDelivery } from '../model/delivery.ts';
+import type { Observer } from '../model/observer.ts';
+import type { Operation, OperationRequest } from '../model/operation.ts';
+import { createDeliveryWork } from '../operate/delivery-work.ts';
+import { createEventWork } from '../operate/event-work.ts';
+import { createOperations } from '../operate/operations.ts';
+import type { Operations } from '../operate/operations.ts';
+import { BETWEEN_STEPS_MS, OPERATE_INTERVAL_MS, Runner } from '../operate/runner.ts';
+import type { Work } from '../operate/work.ts';
+import { createLoop } from '../runtime/loop.ts';
+import type { Loop } from '../runtime/loop.ts';
+import type { Base } from './base.ts';
+
+type Parts = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher; observer: Required<Observer> };
+
+export function createOperating(base: Base, parts: Parts): { operations: Operations; operate: Loop } {
+  const { settings, store, clock, ids, log, onError } = base;
+  const { cluster, follower } = parts;
+  const workOf = createWorks(base, parts);
+  const runner = new Runner({
+    store,
+    clock,
+    workOf,
+    isOurs: () => cluster.ownership.ownedSince(0) !== null,
+    isDestinationKnown: (id) => follower.destinationOf(id) !== undefined,
+    catchUp: follower.catchUp,
+    bodyRetentionMs: settings.BODY_RETENTION,
+    onEnded: (operation) => log.info(describe(operation), 'an operation has ended'),
+    onError: (error) => onError(error, 'operate'),
+  });
+  const operate = createLoop({
+    name: 'operate',
+    clock,
+    intervalMs: OPERATE_INTERVAL_MS,
+    betweenStepsMs: BETWEEN_STEPS_MS,
+    onError,
+    step: () => runner.step(),
+  });
+  const onChanged = (): void => {
+    runner.look();
+    operate.wake();
+  };
+  return { operations: createOperations({ store, clock, ids, workOf, onChanged }), operate };
+}
+
+/** A delivery that is to be sent again, after the commit: by this node, or by the one that it belongs to. */
+export function dispatchAgain(parts: Pick<Parts, 'dispatcher' | 'cluster' | 'observer'>, delivery: OpenDelivery): void {
+  const { dispatcher, cluster, observer } = parts;
+  dispatcher.sendAgain(delivery);
+  cluster.tellOwners([delivery]);
+  observer.sentAgain(delivery);
+}
+
+function createWorks(base: Base, parts: Parts): (kind: OperationRequest['kind']) => Work {
+  const { settings, store, clock, ids } = base;
+  const { cluster, follower, dispatcher, observer } = parts;
+  const ofDeliveries = createDeliveryWork({ store, clock, dispatch: (delivery) => dispatchAgain(parts, delivery) });
+  const ofEvents = createEventWork({
+    store,
+    clock,
+    ids,
+    configurationOf: follower.configurationOf,
+    bodyRetentionMs: settings.BODY_RETENTION,
+    maxFanout: settings.MAX_FANOUT,
+    onScheduled(deliveries, event, body) {
+      dispatcher.offer(deliveries, event, body);
+      cluster.tellOwners(deliveries);
+    },
+    observer,
+  });
+  return (kind) => (kind === 'event_replay' ? ofEvents : ofDeliveries);
+}
+
+function describe({ id, request, status, total, done, failed, skipped }: Operation): object {
+  return { operation: id, kind: request.kind, status, total, done, failed, skipped };
+}
