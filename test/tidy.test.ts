@@ -33,7 +33,18 @@ const STORE = 'store/store.ts';
 const MASTER_KEY = 'store/master-key.ts';
 const ROWS = 'store/rows';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
-const PATH = ['accept', 'configuration', 'match', 'dispatch', 'attempt', 'record', 'maintain', 'api', 'cluster'];
+const PATH = [
+  'accept',
+  'configuration',
+  'match',
+  'dispatch',
+  'attempt',
+  'record',
+  'maintain',
+  'api',
+  'cluster',
+  'notices',
+];
 
 /** Who may import whom, in src/. A room is a folder, or a file that has a row of its own; each may import itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -51,6 +62,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'store/postgres': ['model', 'runtime', STORE, ROWS],
   record: ['model', 'runtime', STORE],
   maintain: ['model', 'runtime', STORE],
+  notices: ['model', 'runtime', STORE],
   configuration: ['model', 'runtime', STORE, 'match'],
   accept: ['model', 'runtime', STORE, 'json', 'match', 'configuration'],
   dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],

@@ -27,6 +27,7 @@ import type { Base, ServiceOptions } from './base.ts';
 import { createLoops } from './loops.ts';
 import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
+import { createNotices } from './notices.ts';
 import { createNode } from './node.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
@@ -40,11 +41,17 @@ export async function createService(options: ServiceOptions) {
   const { settings, store, clock, network, onError } = base;
   const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
   const attemptLog = new AttemptLog(base.log, clock);
-  const observer = observeAll([createMeter(base.metrics), { attempted: (finished) => attemptLog.note(finished) }]);
+  const notices = createNotices(base, () => ({ acceptor, follower, ownership: cluster.ownership }));
+  const observer = observeAll([
+    createMeter(base.metrics),
+    { attempted: (finished) => attemptLog.note(finished) },
+    notices.observer,
+  ]);
   const { cluster, follower, recorder, dispatcher } = createDelivering(base, { matching, observer });
-  const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
+  const acceptor: Acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
   const authenticator = createAuthenticator(base);
   const { loops, wakeEndDeleted } = createLoops({ ...base, cluster, follower, authenticator });
+  loops.push(...notices.loops);
   watchParts({ ...base, dispatcher, ownership: cluster.ownership });
   const tests = createTests(base);
   let isReady = false;
@@ -54,16 +61,8 @@ export async function createService(options: ServiceOptions) {
     if (!recorder.isWriting()) reasons.push('results cannot be stored');
     return { ready: reasons.length === 0, reasons };
   };
-  const api = createApi(base, {
-    cluster,
-    follower,
-    dispatcher,
-    acceptor,
-    authenticator,
-    tests,
-    wakeEndDeleted,
-    readiness,
-  });
+  const parts = { cluster, follower, dispatcher, acceptor, authenticator, tests, wakeEndDeleted };
+  const api = createApi(base, { ...parts, readiness });
 
   await follower.catchUpAll();
   await authenticator.refresh();
@@ -77,6 +76,7 @@ export async function createService(options: ServiceOptions) {
       await dispatcher.start();
       await cluster.join(address);
       for (const loop of loops) loop.start();
+      notices.start();
       isReady = true;
     },
     /** Is not ready from now on, hands over its shards, and waits DRAIN_TIMEOUT at most for what is on the wire. */

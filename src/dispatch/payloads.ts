@@ -4,8 +4,10 @@ import { formatTime } from '../model/time.ts';
 import type { EventId } from '../model/id.ts';
 import type { EventPayload, Store } from '../store/store.ts';
 
-type Cached = { payload: Uint8Array; uses: number; wasRead: boolean };
-type Reading = PromiseWithResolvers<Uint8Array | null> & { uses: number };
+export type Payload = { eventType: string; bytes: Uint8Array };
+
+type Cached = { payload: Payload; uses: number; wasRead: boolean };
+type Reading = PromiseWithResolvers<Payload | null> & { uses: number };
 
 const READ_EVENTS_MAX = 64;
 
@@ -26,19 +28,19 @@ export class Payloads {
   /** `uses`: how many more deliveries are about to get it; when that many are `done` it is kept no longer. */
   put(event: Omit<EventPayload, 'body'>, body: Uint8Array, uses: number): void {
     const cached = this.#cache.get(event.id);
-    if (cached === undefined) this.#keep(event.id, { payload: buildPayload(event, body), uses, wasRead: false });
+    if (cached === undefined) this.#keep(event.id, { payload: toPayload(event, body), uses, wasRead: false });
     // What was read counts its uses as they come.
     else if (!cached.wasRead) cached.uses += uses;
   }
 
   /** At once if it is in memory; null: its body has been erased. What had to be read is kept until it is `done`. */
-  get(id: EventId): Uint8Array | Promise<Uint8Array | null> {
+  get(id: EventId): Payload | Promise<Payload | null> {
     const cached = this.#cache.get(id);
     if (cached !== undefined) {
       if (cached.wasRead) cached.uses++;
       return cached.payload;
     }
-    const reading = this.#wanted.get(id) ?? { ...Promise.withResolvers<Uint8Array | null>(), uses: 0 };
+    const reading = this.#wanted.get(id) ?? { ...Promise.withResolvers<Payload | null>(), uses: 0 };
     reading.uses++;
     this.#wanted.set(id, reading);
     if (!this.#isReading) queueMicrotask(() => void this.#readWanted());
@@ -48,23 +50,23 @@ export class Payloads {
   /** A delivery needs it no more, or not soon. */
   done(id: EventId): void {
     const cached = this.#cache.get(id);
-    if (cached !== undefined && --cached.uses === 0) this.#drop(id, cached.payload);
+    if (cached !== undefined && --cached.uses === 0) this.#drop(id, cached.payload.bytes);
   }
 
   #keep(id: EventId, entry: Cached): void {
     const { payload } = entry;
-    if (this.#cache.has(id) || payload.length > this.#budgetBytes) return;
+    if (this.#cache.has(id) || payload.bytes.length > this.#budgetBytes) return;
     this.#cache.set(id, entry);
-    this.#cachedBytes += payload.length;
+    this.#cachedBytes += payload.bytes.length;
     while (this.#cachedBytes > this.#budgetBytes) {
       const [oldest] = this.#cache;
-      this.#drop(oldest![0], oldest![1].payload);
+      this.#drop(oldest![0], oldest![1].payload.bytes);
     }
   }
 
-  #drop(id: EventId, payload: Uint8Array): void {
+  #drop(id: EventId, { length }: Uint8Array): void {
     this.#cache.delete(id);
-    this.#cachedBytes -= payload.length;
+    this.#cachedBytes -= length;
   }
 
   /** Reads that are asked for while one is under way go together in the next. */
@@ -82,7 +84,7 @@ export class Payloads {
   async #readBatch(batch: [EventId, Reading][]): Promise<void> {
     try {
       const events = await this.#store.readPayloads(batch.map(([id]) => id));
-      const payloads = new Map(events.map((event) => [event.id, buildPayload(event, event.body)]));
+      const payloads = new Map(events.map((event) => [event.id, toPayload(event, event.body)]));
       for (const [id, reading] of batch) {
         const payload = payloads.get(id) ?? null;
         if (payload !== null) this.#keep(id, { payload, uses: reading.uses, wasRead: true });
@@ -92,6 +94,10 @@ export class Payloads {
       for (const [, reading] of batch) reading.reject(error);
     }
   }
+}
+
+function toPayload(event: Omit<EventPayload, 'body'>, body: Uint8Array): Payload {
+  return { eventType: event.type, bytes: buildPayload(event, body) };
 }
 
 /** `{"id","type","timestamp","data"}` (Standard Webhooks 1.0.0, payload structure), `data` as posted. */

@@ -36,7 +36,7 @@ type PipelineOptions = {
 
 /** `dueAt`: when the delivery is to be looked for in the store again; null: it is not ours to look for. */
 type NotSent = { result: null; dueAt: number | null };
-type Sent = { result: AttemptResult };
+type Sent = { result: AttemptResult; eventType: string };
 
 const NOT_OURS: NotSent = { result: null, dueAt: null };
 const HTTP_TOO_MANY_REQUESTS = 429;
@@ -57,23 +57,26 @@ export class AttemptPipeline {
   async send(queue: DestinationQueue, attempt: AttemptUnderWay): Promise<Sent | NotSent> {
     if (!this.#isStillWanted(queue, attempt)) return NOT_OURS;
     const found = this.#options.payloads.get(attempt.delivery.eventId);
-    const payload = found instanceof Uint8Array ? found : await found;
+    const payload = found instanceof Promise ? await found : found;
     const refusal = this.#lastLook(queue, attempt);
     if (payload === null) return NOT_OURS;
     if (refusal !== null) return refusal;
-    const result = await this.#request(queue, attempt, payload);
-    if (result.outcome !== 'cancelled') return { result };
+    const result = await this.#request(queue, attempt, payload.bytes);
+    const { eventType } = payload;
+    if (result.outcome !== 'cancelled') return { result, eventType };
     if (attempt.isAbandoned) return NOT_OURS;
-    if (this.#options.ownership.mayStart(queue.id)) return { result };
+    if (this.#options.ownership.mayStart(queue.id)) return { result, eventType };
     // Called off when its connection was there: the lease had run out, perhaps while the process slept, or the shard
     // was given away. The attempt has not happened.
     return queue.isOver ? NOT_OURS : { result: null, dueAt: attempt.delivery.dueAt };
   }
 
   /** From the end of the request to its stored result. Resolves with when to look for the delivery again. */
-  async record(queue: DestinationQueue, attempt: AttemptUnderWay, { result }: Sent): Promise<{ dueAt: number | null }> {
+  async record(queue: DestinationQueue, attempt: AttemptUnderWay, sent: Sent): Promise<{ dueAt: number | null }> {
+    const { result, eventType } = sent;
     const { recorder, ownership, observer } = this.#options;
     const { delivery, trigger } = attempt;
+    const recoveredFrom = result.outcome === 'succeeded' ? queue.health.trouble() : null;
     const { health, isFailing } = this.#noteHealth(queue, result);
     const isPausing = isFailing || isGone(result);
     if (isPausing) queue.setPausing(true);
@@ -87,7 +90,7 @@ export class AttemptPipeline {
       isOurs: () => !queue.isLost && ownership.isAlive(),
     });
     if (isPausing && (decision === null || decision.pauseDestination === null)) queue.setPausing(false);
-    observer.attempted({ delivery, trigger, result, decision });
+    observer.attempted({ delivery, eventType, trigger, result, decision, recoveredFrom });
     return { dueAt: decision?.dueAt ?? null };
   }
 

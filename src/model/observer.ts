@@ -2,7 +2,7 @@
 // it is known, so an observer is quick, never throws, never waits, and keeps none of the bytes that it is shown.
 import type { AttemptResult, AttemptTrigger } from './attempt.ts';
 import type { DeliveryOrigin, OpenDelivery } from './delivery.ts';
-import type { DestinationWithKeys } from './destination.ts';
+import type { DestinationWithKeys, Trouble } from './destination.ts';
 import type { Event } from './event.ts';
 import type { DeliveryId, DestinationId, SubscriptionId } from './id.ts';
 import type { Decision } from './transitions.ts';
@@ -24,10 +24,13 @@ export type Scheduled = {
 /** An attempt whose result is stored. */
 export type FinishedAttempt = {
   delivery: OpenDelivery;
+  eventType: string;
   trigger: AttemptTrigger;
   result: AttemptResult;
   /** null: another writer had finished the delivery. */
   decision: Decision | null;
+  /** Of a success, what it ended: the failures of its destination since the success before. Null or absent: none. */
+  recoveredFrom?: Trouble | null;
 };
 
 export type Observer = {

@@ -14,6 +14,8 @@ export const BACKGROUND_STEPS = [
   'erase-bodies',
   'prune-rows',
   'end-deleted',
+  'notices',
+  'backlogs',
   'membership',
   'shards',
   'give',

@@ -319,7 +319,11 @@ export interface MaintenanceStore {
   endDeletedDeliveries(request: { now: number; budgetMs: number }): Promise<StepReport>;
   /** `shards` (of a store with `cluster` only): counts unfinished deliveries of these; absent: of all. */
   readStats(shards?: readonly number[]): Promise<StoreStats>;
+  /** The destinations with the most unfinished deliveries, the most first; none with fewer than `min`. */
+  findBacklogs(request: { min: number; limit: number; shards?: readonly number[] }): Promise<DestinationBacklog[]>;
 }
+
+export type DestinationBacklog = { destinationId: DestinationId; environment: number; unfinished: number };
 
 export type StepReport = { changed: number; more: boolean };
 

@@ -27,6 +27,7 @@ function finished(outcome: 'succeeded' | 'reset', destinationId = first): Finish
   const isDone = outcome === 'succeeded';
   return {
     delivery: openDelivery({ id: ids.next('dlv'), eventId: ids.next('evt'), destinationId, dueAt: clock.now() }),
+    eventType: 'order.paid',
     trigger: 'schedule',
     result: {
       outcome,

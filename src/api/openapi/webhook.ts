@@ -3,14 +3,19 @@
 import { Type } from 'typebox';
 import { eventType } from '../schemas/event-type.ts';
 import { anyObject, closed, named, time } from '../schemas/fields.ts';
+import { OPERATIONAL_EVENTS } from '../schemas/operational-events.ts';
 import type { Components, Json } from './components.ts';
+
+const envelope = {
+  id: Type.String({ description: 'The event’s id.', examples: ['evt_01kg9qz3xefa3vqtdw5f0bz7ra'] }),
+  type: eventType,
+  timestamp: time('When it happened, as its producer says: `occurred_at`.'),
+};
 
 const webhookPayload = named(
   'WebhookPayload',
   closed({
-    id: Type.String({ description: 'The event’s id.', examples: ['evt_01kg9qz3xefa3vqtdw5f0bz7ra'] }),
-    type: eventType,
-    timestamp: time('When it happened, as its producer says: `occurred_at`.'),
+    ...envelope,
     data: anyObject({
       description: 'The event’s `body`, byte for byte as it was posted.',
       examples: [{ order_id: 'A-1001', total: 129.9, currency: 'EUR' }],
@@ -47,10 +52,33 @@ const webhookHeaders = {
   'user-agent': Type.String({ description: '`Postrider/` and its version.', examples: ['Postrider/0.1.0'] }),
 };
 
-export function describeWebhook(components: Components): Json {
+/** Under a name each: an event of a producer, and those of the service's own. */
+export function describeWebhooks(components: Components): Record<string, Json> {
+  const own = Object.entries(OPERATIONAL_EVENTS).map(([type, { meaning, body }]) => {
+    const payload = closed({ ...envelope, type: Type.Literal(type), data: body });
+    const sent = { operationId: operationIdOf(type), summary: meaning, requestBody: bodyOf(components, payload) };
+    return [type, { post: { ...sent, tags, security: [], description: 'Sent as any event.', responses: LIKE_ANY } }];
+  });
+  return { event: { post: describeWebhook(components) }, ...(Object.fromEntries(own) as Record<string, Json>) };
+}
+
+const tags = ['Webhooks'];
+const LIKE_ANY = { '2XX': { description: 'Delivered.' }, default: { description: 'As for any event.' } };
+
+/** `postrider.delivery.dead`: `receiveDeliveryDead`. */
+function operationIdOf(type: string): string {
+  const words = type.split('.').slice(1);
+  return `receive${words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')}`;
+}
+
+function bodyOf(components: Components, payload: object): Json {
+  return { required: true, content: { 'application/json': { schema: components.schema(payload) } } };
+}
+
+function describeWebhook(components: Components): Json {
   return {
     operationId: 'receiveEvent',
-    tags: ['Webhooks'],
+    tags,
     summary: 'An event, for one destination',
     description:
       'Sent to the destination’s `url`, and signed as Standard Webhooks 1.0.0 has it. At least once and in no order: ' +
@@ -62,7 +90,7 @@ export function describeWebhook(components: Components): Json {
       const { description, ...schema } = components.schema(header);
       return { name, in: 'header', required: true, description, schema };
     }),
-    requestBody: { required: true, content: { 'application/json': { schema: components.schema(webhookPayload) } } },
+    requestBody: bodyOf(components, webhookPayload),
     responses: {
       '2XX': { description: 'Delivered. The body is kept up to 1 KiB and means nothing.' },
       410: { description: 'Never again: the delivery is dead at once, and the destination paused.' },

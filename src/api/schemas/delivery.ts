@@ -6,7 +6,10 @@ import { eventType } from './event-type.ts';
 import { closed, FUTURE_TIME, id, named, nullable, oneOf, pageOf, pageQuery, time, timeInput } from './fields.ts';
 
 export const deliveryStatus = named('DeliveryStatus', oneOf(DELIVERY_STATUSES));
-const deadReason = oneOf(DEAD_REASONS, { description: 'Why it ended without success; null unless it is dead.' });
+export const deadReason = named(
+  'DeadReason',
+  oneOf(DEAD_REASONS, { description: 'Why it ended without success; null unless it is dead.' }),
+);
 
 const deliveryMembers = {
   id: id('dlv'),
@@ -15,7 +18,7 @@ const deliveryMembers = {
   destination_id: id('dst'),
   subscription_id: id('sub'),
   status: deliveryStatus,
-  dead_reason: nullable(named('DeadReason', deadReason)),
+  dead_reason: nullable(deadReason),
   origin: named('DeliveryOrigin', oneOf(['event', 'replay'])),
   attempt_count: Type.Integer({ description: 'Attempts made, of every kind.' }),
   retry_count: Type.Integer({ description: 'Attempts after the first.' }),

@@ -49,7 +49,7 @@ import { replayEvent } from './queries/events/replay.ts';
 import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
 import { eraseBodies } from './queries/maintenance/erase.ts';
 import { pruneRows } from './queries/maintenance/prune.ts';
-import { readStats, recountUnfinished } from './queries/maintenance/stats.ts';
+import { findBacklogs, readStats, recountUnfinished } from './queries/maintenance/stats.ts';
 import type { Transactions } from './wire/transaction.ts';
 
 /** Runs a query until the store is closed, with errors as the store's own. */
@@ -108,6 +108,7 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
     pruneRows: (request) => run(pruneRows, context, request),
     endDeletedDeliveries: (request) => run(endDeletedDeliveries, context, request),
     readStats: (shards) => run(readStats, context, shards),
+    findBacklogs: (request) => run(findBacklogs, context, request),
   };
 }
 

@@ -37,7 +37,7 @@ import { readKeyHolder } from './queries/events/idempotency.ts';
 import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
 import { eraseBodies } from './queries/maintenance/erase.ts';
 import { pruneRows } from './queries/maintenance/prune.ts';
-import { findTrouble, readStats } from './queries/maintenance/stats.ts';
+import { findBacklogs, findTrouble, readStats } from './queries/maintenance/stats.ts';
 
 /** Runs queries on one connection, in whatever thread that is. */
 export type Runner<Context> = {
@@ -92,6 +92,7 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     pruneRows: (request) => writer.run(pruneRows, request),
     endDeletedDeliveries: (request) => writer.run(endDeletedDeliveries, request),
     readStats: () => writer.run(readStats),
+    findBacklogs: (request) => writer.run(findBacklogs, request),
     findTrouble: () => writer.run(findTrouble),
     close,
   };
@@ -137,5 +138,6 @@ export const QUERIES = {
   pruneRows,
   endDeletedDeliveries,
   readStats,
+  findBacklogs,
   findTrouble,
 } as const;
