@@ -92,6 +92,11 @@ export const SETTINGS = {
     '128MB',
     'memory for requests that are being read and answers that are not yet taken; more are refused with 503',
   ),
+  METRICS_PER_DESTINATION: integer(
+    '0',
+    { min: 0, max: 1_000 },
+    'destinations, those with the most unfinished deliveries, of which GET /metrics tells each under its id',
+  ),
   METRICS_TOKEN: { ...text('', 'bearer token that GET /metrics asks for; empty: open'), isSecret: true },
 } as const satisfies Record<string, Setting<unknown>>;
 
