@@ -52,6 +52,11 @@ const webhookHeaders = {
   'user-agent': Type.String({ description: '`Postrider/` and its version.', examples: ['Postrider/0.1.0'] }),
 };
 
+const testHeader = Type.Literal('true', {
+  description:
+    'There only with `POST /v1/destinations/{id}/test`: the event is in no list. Check the signature, answer.',
+});
+
 /** Under a name each: an event of a producer, and those of the service's own. */
 export function describeWebhooks(components: Components): Record<string, Json> {
   const own = Object.entries(OPERATIONAL_EVENTS).map(([type, { meaning, body }]) => {
@@ -86,10 +91,10 @@ function describeWebhook(components: Components): Json {
       'Anything but a 2xx within the time-out is tried again by its retry policy; redirects are not followed.',
     // A receiver knows the sender by the signature.
     security: [],
-    parameters: Object.entries(webhookHeaders).map(([name, header]) => {
-      const { description, ...schema } = components.schema(header);
-      return { name, in: 'header', required: true, description, schema };
-    }),
+    parameters: [
+      ...Object.entries(webhookHeaders).map(([name, header]) => describeHeader(components, name, header, true)),
+      describeHeader(components, 'postrider-test', testHeader, false),
+    ],
     requestBody: bodyOf(components, webhookPayload),
     responses: {
       '2XX': { description: 'Delivered. The body is kept up to 1 KiB and means nothing.' },
@@ -99,6 +104,11 @@ function describeWebhook(components: Components): Json {
       default: { description: 'Failed: tried again by the retry policy until that is spent, then dead.' },
     },
   };
+}
+
+function describeHeader(components: Components, name: string, header: object, required: boolean): Json {
+  const { description, ...schema } = components.schema(header);
+  return { name, in: 'header', required, description, schema };
 }
 
 const RETRY_AFTER = {
