@@ -68,14 +68,15 @@ async function metricsPage(): Promise<string> {
     storedBytes: none,
     eventLoopDelaySeconds: zero,
     shardsOwned: zero,
+    largestBacklogs: () => Promise.resolve([]),
   };
   metrics.watch(gauges);
   const all = await metrics.registry.getMetricsAsJSON();
   const rows = all.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${labelsOf(metrics, name)} | ${help} |`);
   return page('Metrics', [
     '`GET /metrics` answers in the Prometheus text format. Labels come from closed lists: no ids, URLs, event types or',
-    'names. Counters are there from the start, at 0. It is open unless `METRICS_TOKEN` is set, which it then asks for',
-    'as a bearer token.',
+    'names, but for the destinations that `METRICS_PER_DESTINATION` asks for. Counters are there from the start, at 0.',
+    'It is open unless `METRICS_TOKEN` is set, which it then asks for as a bearer token.',
     '',
     '| name | type | labels | meaning |',
     '| --- | --- | --- | --- |',

@@ -101,6 +101,11 @@ export const SETTINGS = {
     meaning: 'names that the dashboard is reached under (comma-separated); addresses and localhost need none',
     parse: hostNames,
   }),
+  METRICS_PER_DESTINATION: integer(
+    '0',
+    { min: 0, max: 1_000 },
+    'destinations, those with the most unfinished deliveries, of which GET /metrics tells each under its id',
+  ),
   METRICS_TOKEN: { ...text('', 'bearer token that GET /metrics asks for; empty: open'), isSecret: true },
 } as const satisfies Record<string, Setting<unknown>>;
 

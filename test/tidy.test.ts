@@ -44,6 +44,7 @@ const PATH = [
   'stats',
   'stream',
   'operate',
+  'notices',
   'api',
   'cluster',
 ];
@@ -66,6 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   maintain: ['model', 'runtime', STORE],
   tracing: ['model'],
   stats: ['model', 'runtime', STORE],
+  notices: ['model', 'runtime', STORE],
   configuration: ['model', 'runtime', STORE, 'match'],
   accept: ['model', 'runtime', STORE, 'json', 'match', 'configuration'],
   operate: ['model', 'runtime', STORE, 'accept', 'configuration'],

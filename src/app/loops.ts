@@ -54,7 +54,6 @@ export function createLoops(parts: Parts): { loops: Loop[]; wakeEndDeleted: () =
       every('follow', FOLLOW_INTERVAL_MS, createFollow(store, follower, authenticator)),
       every('touch-keys', TOUCH_KEYS_INTERVAL_MS, touchKeys),
       ...shared,
-      operate,
       ...loops,
     ],
     wakeEndDeleted,

@@ -32,8 +32,13 @@ export function createMeter(metrics: Metrics): Observer {
 }
 
 export function watchParts(parts: Base & { dispatcher: Dispatcher; ownership: Ownership }): void {
-  const { metrics, clock, store, host, dispatcher, ownership } = parts;
+  const { settings, metrics, clock, store, host, dispatcher, ownership } = parts;
   const statsOf = cacheFor(clock, STATS_LIFETIME_MS, () => store.readStats(ownership.ownedShards()));
+  const limit = settings.METRICS_PER_DESTINATION;
+  const backlogsOf = cacheFor(clock, STATS_LIFETIME_MS, () => {
+    const shards = ownership.ownedShards();
+    return store.findBacklogs({ min: 1, limit, ...(shards === undefined ? {} : { shards }) });
+  });
   metrics.watch({
     onWire: () => dispatcher.stats().onWire,
     waiting: () => dispatcher.stats().waiting,
@@ -41,6 +46,7 @@ export function watchParts(parts: Base & { dispatcher: Dispatcher; ownership: Ow
     shardsOwned: () => ownership.ownedShards()?.length ?? SHARD_COUNT,
     storedBytes: async () => (await statsOf()).storedBytes ?? 0,
     eventLoopDelaySeconds: host.eventLoopDelaySeconds,
+    largestBacklogs: () => (limit === 0 ? Promise.resolve([]) : backlogsOf()),
   });
 }
 

@@ -4,7 +4,6 @@
 import { hkdfSync } from 'node:crypto';
 import { Acceptor } from '../accept/accept.ts';
 import { createAuthenticator } from '../api/auth.ts';
-import type { Authenticator } from '../api/auth.ts';
 import type { ApiServices } from '../api/services.ts';
 import type { Cluster, NodeIdentity } from '../cluster/cluster.ts';
 import { VERSION } from '../config.ts';
@@ -20,12 +19,10 @@ import type { Matching } from '../match/bounded.ts';
 import type { DestinationId } from '../model/id.ts';
 import { observeAll } from '../model/observer.ts';
 import type { Observer } from '../model/observer.ts';
-import type { Operations } from '../operate/operations.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createStats } from '../stats/stats.ts';
-import type { Stats, StatsAnswers } from '../stats/stats.ts';
-import type { Hub } from '../stream/hub.ts';
+import type { Stats } from '../stats/stats.ts';
 import { createBase } from './base.ts';
 import { createDashboard } from './dashboard.ts';
 import type { Base, ServiceOptions } from './base.ts';
@@ -33,10 +30,9 @@ import { createLoops } from './loops.ts';
 import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
 import { createIdentity, createNode } from './node.ts';
+import { createNotices } from './notices.ts';
 import { createOperating, dispatchAgain } from './operating.ts';
 import { createStreams } from './streams.ts';
-import { createNode } from './node.ts';
-import { createOperating, dispatchAgain } from './operating.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
 
@@ -47,30 +43,8 @@ const STORE_WAIT_MAX_MS = 5_000;
 export async function createService(options: ServiceOptions) {
   const base = await createBase(options);
   const { settings, store, clock, network, onError } = base;
-  const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
-  const attemptLog = new AttemptLog(base.log, clock);
-  const node = createIdentity(base);
-  const { hub, exchange } = createStreams(base, node, (id) => follower.destinationOf(id));
-  const stats = createStats({ ...base, environments: [...base.modes.keys()] });
-  const observer = observeAll([
-    createMeter(base.metrics),
-    { attempted: (finished) => attemptLog.note(finished) },
-    ...stats.observers,
-    hub.observer,
-    base.tracer.observer,
-  ]);
-  const hearOfStreams = (text: string): void => exchange?.hear(text);
-  const delivering = createDelivering(base, { matching, observer, node, hearOfStreams });
-  const { cluster, recorder, dispatcher } = delivering;
-  const follower: Follower = delivering.follower;
-  const acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
-  const authenticator = createAuthenticator(base);
-  const { operations, operate } = createOperating(base, { cluster, follower, dispatcher, observer });
-  const { loops, wakeEndDeleted } = createLoops({ ...base, ...delivering, authenticator, observer });
-  const statistics = connectStats(base, stats, delivering);
-  loops.push(operate, ...statistics.loops);
-  watchParts({ ...base, dispatcher, ownership: cluster.ownership });
-  const tests = createTests(base);
+  const parts = createParts(base);
+  const { matching, cluster, follower, recorder, dispatcher, acceptor, authenticator, loops, statistics } = parts;
   let isReady = false;
   const readiness = () => {
     const reasons = cluster.troubles();
@@ -78,9 +52,7 @@ export async function createService(options: ServiceOptions) {
     if (!recorder.isWriting()) reasons.push('results cannot be stored');
     return { ready: reasons.length === 0, reasons };
   };
-  const { answers } = statistics;
-  const parts = { acceptor, authenticator, operations, tests, wakeEndDeleted, readiness, observer };
-  const api = createApi(base, { ...delivering, ...parts, stats: answers, streams: hub });
+  const api = createApi(base, { ...parts, readiness });
 
   await follower.catchUpAll();
   await authenticator.refresh();
@@ -99,8 +71,8 @@ export async function createService(options: ServiceOptions) {
     /** Is not ready from now on, hands over its shards, and waits DRAIN_TIMEOUT at most for what is on the wire. */
     async drain(): Promise<void> {
       isReady = false;
-      tests.stop();
-      hub.close();
+      parts.tests.stop();
+      parts.hub.close();
       // What others can send goes to them first; then nothing is left here, or only where there are no others.
       await cluster.leave(settings.DRAIN_TIMEOUT);
       await dispatcher.stop(settings.DRAIN_TIMEOUT);
@@ -113,12 +85,55 @@ export async function createService(options: ServiceOptions) {
       const written = statistics.write().catch((error: unknown) => onError(error, 'write-stats'));
       await Promise.race([written, delay(clock, STORE_WAIT_MAX_MS)]);
       await store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => onError(error, 'stop'));
-      attemptLog.flush();
+      parts.attemptLog.flush();
       network.close();
       await matching.close();
       await cluster.close();
       await store.close();
     },
+  };
+}
+
+/** Everything that works or answers, made and connected; nothing of it runs yet. */
+function createParts(base: Base) {
+  const { clock, onError } = base;
+  const matching = createMatching({ clock, onFault: (error) => onError(error, 'match') });
+  const attemptLog = new AttemptLog(base.log, clock);
+  const node = createIdentity(base);
+  const { hub, exchange } = createStreams(base, node, (id) => follower.destinationOf(id));
+  const stats = createStats({ ...base, environments: [...base.modes.keys()] });
+  const notices = createNotices(base, () => ({ acceptor, follower, ownership: cluster.ownership }));
+  const observer = observeAll([
+    createMeter(base.metrics),
+    { attempted: (finished) => attemptLog.note(finished) },
+    ...stats.observers,
+    hub.observer,
+    notices.observer,
+    base.tracer.observer,
+  ]);
+  const hearOfStreams = (text: string): void => exchange?.hear(text);
+  const delivering = createDelivering(base, { matching, observer, node, hearOfStreams });
+  const { cluster, dispatcher } = delivering;
+  const follower: Follower = delivering.follower;
+  const acceptor: Acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
+  const authenticator = createAuthenticator(base);
+  const { operations, operate } = createOperating(base, { cluster, follower, dispatcher, observer });
+  const retention = createLoops({ ...base, ...delivering, authenticator, observer });
+  const statistics = connectStats(base, stats, delivering);
+  watchParts({ ...base, dispatcher, ownership: cluster.ownership });
+  return {
+    ...delivering,
+    matching,
+    attemptLog,
+    hub,
+    observer,
+    acceptor,
+    authenticator,
+    operations,
+    statistics,
+    tests: createTests(base),
+    wakeEndDeleted: retention.wakeEndDeleted,
+    loops: [...retention.loops, operate, ...statistics.loops, ...notices.loops],
   };
 }
 
@@ -219,24 +234,14 @@ function connectStats({ clockTrust, onError }: Base, stats: Stats, { cluster, fo
   });
 }
 
-type ApiParts = Delivering & {
-  acceptor: Acceptor;
-  authenticator: Authenticator;
-  tests: TestRequests;
-  operations: Operations;
-  wakeEndDeleted: () => void;
-  stats: StatsAnswers;
-  readiness: ApiServices['readiness'];
-  observer: Required<Observer>;
-  streams: Hub;
-};
+type ApiParts = ReturnType<typeof createParts> & { readiness: ApiServices['readiness'] };
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
   const { cluster, follower, acceptor, authenticator, tests, wakeEndDeleted } = parts;
   return {
     store,
-    stats: parts.stats,
+    stats: parts.statistics.answers,
     acceptor,
     authenticator,
     operations: parts.operations,
@@ -257,7 +262,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       return follower.configurationOf(environment).matcher.explain(type, bytes);
     },
     testDestination: (destination, event) => tests.send(destination, event),
-    streams: parts.streams,
+    streams: parts.hub,
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),

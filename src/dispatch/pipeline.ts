@@ -81,6 +81,7 @@ export class AttemptPipeline {
   ): Promise<{ dueAt: number | null }> {
     const { recorder, ownership, observer } = this.#options;
     const { delivery, trigger } = attempt;
+    const recoveredFrom = result.outcome === 'succeeded' ? queue.health.trouble() : null;
     const { health, isFailing } = this.#noteHealth(queue, result);
     const isPausing = isFailing || isGone(result);
     if (isPausing) queue.setPausing(true);
@@ -95,7 +96,7 @@ export class AttemptPipeline {
     });
     if (isPausing && (decision === null || decision.pauseDestination === null)) queue.setPausing(false);
     const { eventType, traceparent } = payload;
-    observer.attempted({ delivery, eventType, trigger, result, decision, traceparent });
+    observer.attempted({ delivery, eventType, trigger, result, decision, traceparent, recoveredFrom });
     return { dueAt: decision?.dueAt ?? null };
   }
 

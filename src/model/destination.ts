@@ -56,6 +56,9 @@ export type DestinationChange = Partial<
   >
 >;
 
+/** Failed attempts of a destination in a row, whichever deliveries they were of. `failingSince`: the first, Unix ms. */
+export type Trouble = { failingSince: number; failureCount: number };
+
 /** Trouble that outlives a restart: since when nothing has succeeded, and how long the receiver asked us to wait. */
 export type DestinationHealth = {
   destinationId: DestinationId;

@@ -17,6 +17,8 @@ export const BACKGROUND_STEPS = [
   'write-stats',
   'prune-stats',
   'operate',
+  'notices',
+  'backlogs',
   'membership',
   'shards',
   'give',

@@ -1,6 +1,7 @@
-// Prometheus metrics. Labels come from closed lists only: no ids, URLs, event types or names. So each counter is there
-// from the start, at 0 for each value of its label: what appears at 1 is no increase to who computes rates.
-import { Counter, Histogram, Registry } from '@prometheus-io/client';
+// Prometheus metrics. Labels come from closed lists: no URLs, event types or names, and no ids but of as many
+// destinations as METRICS_PER_DESTINATION asks for. So each counter is there from the start, at 0 for each value of its
+// label: what appears at 1 is no increase to who computes rates.
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { OUTCOMES } from '../model/attempt.ts';
 import { END_STATUSES } from '../model/delivery.ts';
 import { AUTOMATIC_PAUSE_REASONS } from '../model/destination.ts';
@@ -18,6 +19,8 @@ type Gauges = {
   shardsOwned: () => number;
   storedBytes: () => Promise<number>;
   eventLoopDelaySeconds: () => number;
+  /** METRICS_PER_DESTINATION of them. */
+  largestBacklogs: () => Promise<readonly { destinationId: string; unfinished: number }[]>;
 };
 
 export function createMetrics(version: string) {
@@ -97,6 +100,22 @@ function addGauges(registers: Registry[], gauges: Gauges): void {
     'Longest delay of the event loop since the last scrape, or in the last 15 s and more.',
     gauges.eventLoopDelaySeconds,
   );
+  addBacklogs(registers, gauges.largestBacklogs);
+}
+
+/** The one label that is no closed list: at most METRICS_PER_DESTINATION series of a node at a time. */
+function addBacklogs(registers: Registry[], read: Gauges['largestBacklogs']): void {
+  const gauge: Gauge<'destination'> = new Gauge({
+    name: 'postrider_destination_deliveries_unfinished',
+    help: 'Deliveries that are pending or retrying, of the METRICS_PER_DESTINATION destinations that have the most.',
+    labelNames: ['destination'],
+    registers,
+    async collect() {
+      const backlogs = await read().catch(() => []);
+      gauge.reset();
+      for (const { destinationId, unfinished } of backlogs) gauge.set({ destination: destinationId }, unfinished);
+    },
+  });
 }
 
 type Labels = Readonly<Record<string, string>>;

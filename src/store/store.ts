@@ -381,10 +381,13 @@ export interface MaintenanceStore {
   endDeletedDeliveries(request: { now: number; budgetMs: number }): Promise<StepReport>;
   /** `shards` (of a store with `cluster` only): counts unfinished deliveries of these; absent: of all. */
   readStats(shards?: readonly number[]): Promise<StoreStats>;
+  /** The destinations with the most unfinished deliveries, the most first; none with fewer than `min`. */
+  findBacklogs(request: { min: number; limit: number; shards?: readonly number[] }): Promise<DestinationBacklog[]>;
 }
 
 /** `ended`: deliveries that a step of the first or third kind ended, by destination. */
 export type StepReport = { changed: number; more: boolean; ended?: EndedUnsent[] };
+export type DestinationBacklog = { destinationId: DestinationId; environment: number; unfinished: number };
 
 export type StoreStats = {
   /** Deliveries that are pending or retrying, by environment. */

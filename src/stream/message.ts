@@ -1,6 +1,6 @@
 // One message of a stream: what it says, as JSON that was made once for all who read it, and what filters go by.
+import type { TypeSelection } from '../model/event-type.ts';
 import type { MessageId } from '../model/id.ts';
-import type { TypeSelection } from '../store/store.ts';
 
 export const MESSAGE_KINDS = ['event', 'attempt', 'delivery', 'destination'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];

@@ -20,6 +20,7 @@ const ROUTES: [scope: Scope, method: string, path: string][] = [
   ['read', 'GET', `/v1/destinations/dst_${ID}`],
   ['manage', 'PATCH', `/v1/destinations/dst_${ID}`],
   ['manage', 'DELETE', `/v1/destinations/dst_${ID}`],
+  ['manage', 'POST', `/v1/destinations/dst_${ID}/test`],
   ['manage', 'POST', `/v1/destinations/dst_${ID}/signing-keys/rotate`],
   ['read', 'GET', `/v1/destinations/dst_${ID}/signing-keys`],
   ['manage', 'DELETE', `/v1/destinations/dst_${ID}/signing-keys/sgk_${ID}`],

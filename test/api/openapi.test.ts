@@ -12,7 +12,7 @@ import { ERRORS } from '../../src/model/error.ts';
 import { startApi } from './harness.ts';
 import type { Api, Json } from './harness.ts';
 
-const BYTES_MAX = 160 * 1024;
+const BYTES_MAX = 160_000;
 
 let api: Api;
 let document: OpenapiDocument;

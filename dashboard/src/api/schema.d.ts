@@ -823,6 +823,86 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "postrider.destination.paused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A destination was paused, by a request (`manual`), for failing too long, or because it answered 410.
+         * @description Sent as any event.
+         */
+        post: operations["receiveDestinationPaused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "postrider.destination.recovered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The first success of a destination that was paused before, or failing.
+         * @description Sent as any event.
+         */
+        post: operations["receiveDestinationRecovered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "postrider.delivery.dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A delivery ended without success.
+         * @description Sent as any event.
+         */
+        post: operations["receiveDeliveryDead"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "postrider.backlog.growing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A thousand deliveries or more wait for a destination, and more with every minute.
+         * @description Sent as any event.
+         */
+        post: operations["receiveBacklogGrowing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -1320,7 +1400,7 @@ export interface components {
             next_cursor: components["schemas"]["Cursor"] | null;
         };
         /**
-         * @description An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event).
+         * @description An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event but the service’s own, `postrider.…`).
          * @example order.*
          */
         EventTypePattern: string;
@@ -1964,6 +2044,61 @@ export interface components {
         SessionList: {
             /** @description At most one of each mode. */
             sessions: components["schemas"]["Session"][];
+        };
+        DestinationPausedBody: {
+            /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
+            destination_id: string;
+            /** @description Its `name`. */
+            destination_name: string | null;
+            reason: components["schemas"]["PausedReason"];
+            /**
+             * Format: date-time
+             * @description When it was paused.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            paused_at: string;
+        };
+        DestinationRecoveredBody: {
+            /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
+            destination_id: string;
+            /** @description Its `name`. */
+            destination_name: string | null;
+            /** @enum {string} */
+            after: "paused" | "failing";
+            /**
+             * Format: date-time
+             * @description Its first failed attempt since the success before; null: it was paused since.
+             * @example 2026-01-31T09:30:00.000Z
+             */
+            failing_since: string | null;
+            /** @description Failed attempts since then. */
+            failed_attempts: number;
+        };
+        DeliveryDeadBody: {
+            /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
+            destination_id: string;
+            /** @description Its `name`. */
+            destination_name: string | null;
+            /** @example dlv_01kg9qz3xefa3vqtdw5f0bz7ra */
+            delivery_id: string;
+            /** @example evt_01kg9qz3xefa3vqtdw5f0bz7ra */
+            event_id: string;
+            event_type: components["schemas"]["EventType"];
+            dead_reason: components["schemas"]["DeadReason"];
+            /** @description How many deliveries of the destination have died since the last of these events, this included. */
+            count: number;
+        };
+        BacklogGrowingBody: {
+            /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
+            destination_id: string;
+            /** @description Its `name`. */
+            destination_name: string | null;
+            /** @description Deliveries that are pending or retrying. */
+            unfinished: number;
+            /** @description How many more than when it began to grow. */
+            grown_by: number;
+            /** @description How long ago that was. */
+            within_seconds: number;
         };
         WebhookPayload: {
             /**
@@ -4081,6 +4216,8 @@ export interface operations {
                 "postrider-attempt": string;
                 /** @description `Postrider/` and its version. */
                 "user-agent": string;
+                /** @description There only with `POST /v1/destinations/{id}/test`: the event is in no list. Check the signature, answer. */
+                "postrider-test"?: "true";
             };
             path?: never;
             cookie?: never;
@@ -4124,6 +4261,182 @@ export interface operations {
                 content?: never;
             };
             /** @description Failed: tried again by the retry policy until that is spent, then dead. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveDestinationPaused: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The event’s id.
+                     * @example evt_01kg9qz3xefa3vqtdw5f0bz7ra
+                     */
+                    id: string;
+                    /** @constant */
+                    type: "postrider.destination.paused";
+                    /**
+                     * Format: date-time
+                     * @description When it happened, as its producer says: `occurred_at`.
+                     * @example 2026-01-31T09:30:00.000Z
+                     */
+                    timestamp: string;
+                    data: components["schemas"]["DestinationPausedBody"];
+                };
+            };
+        };
+        responses: {
+            /** @description Delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description As for any event. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveDestinationRecovered: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The event’s id.
+                     * @example evt_01kg9qz3xefa3vqtdw5f0bz7ra
+                     */
+                    id: string;
+                    /** @constant */
+                    type: "postrider.destination.recovered";
+                    /**
+                     * Format: date-time
+                     * @description When it happened, as its producer says: `occurred_at`.
+                     * @example 2026-01-31T09:30:00.000Z
+                     */
+                    timestamp: string;
+                    data: components["schemas"]["DestinationRecoveredBody"];
+                };
+            };
+        };
+        responses: {
+            /** @description Delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description As for any event. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveDeliveryDead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The event’s id.
+                     * @example evt_01kg9qz3xefa3vqtdw5f0bz7ra
+                     */
+                    id: string;
+                    /** @constant */
+                    type: "postrider.delivery.dead";
+                    /**
+                     * Format: date-time
+                     * @description When it happened, as its producer says: `occurred_at`.
+                     * @example 2026-01-31T09:30:00.000Z
+                     */
+                    timestamp: string;
+                    data: components["schemas"]["DeliveryDeadBody"];
+                };
+            };
+        };
+        responses: {
+            /** @description Delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description As for any event. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveBacklogGrowing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The event’s id.
+                     * @example evt_01kg9qz3xefa3vqtdw5f0bz7ra
+                     */
+                    id: string;
+                    /** @constant */
+                    type: "postrider.backlog.growing";
+                    /**
+                     * Format: date-time
+                     * @description When it happened, as its producer says: `occurred_at`.
+                     * @example 2026-01-31T09:30:00.000Z
+                     */
+                    timestamp: string;
+                    data: components["schemas"]["BacklogGrowingBody"];
+                };
+            };
+        };
+        responses: {
+            /** @description Delivered. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description As for any event. */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -6,7 +6,7 @@ import { createComponents } from './components.ts';
 import type { Json } from './components.ts';
 import { describeOperation, documentedPath } from './operation.ts';
 import { REFUSALS } from './responses.ts';
-import { describeWebhook } from './webhook.ts';
+import { describeWebhooks } from './webhook.ts';
 
 export type OpenapiDocument = {
   openapi: string;
@@ -56,7 +56,7 @@ function describeApi(routes: readonly RouteOptions[], version: string): OpenapiD
     const item = (paths[documentedPath(route.url)] ??= {});
     item[String(route.method).toLowerCase()] = describeOperation(components, route);
   }
-  const webhooks = { event: { post: describeWebhook(components) } };
+  const webhooks = describeWebhooks(components);
   return {
     openapi: '3.1.0',
     info: describeService(version),

@@ -3,14 +3,19 @@
 import { Type } from 'typebox';
 import { eventType } from '../schemas/event-type.ts';
 import { anyObject, closed, named, time } from '../schemas/fields.ts';
+import { OPERATIONAL_EVENTS } from '../schemas/operational-events.ts';
 import type { Components, Json } from './components.ts';
+
+const envelope = {
+  id: Type.String({ description: 'The event’s id.', examples: ['evt_01kg9qz3xefa3vqtdw5f0bz7ra'] }),
+  type: eventType,
+  timestamp: time('When it happened, as its producer says: `occurred_at`.'),
+};
 
 const webhookPayload = named(
   'WebhookPayload',
   closed({
-    id: Type.String({ description: 'The event’s id.', examples: ['evt_01kg9qz3xefa3vqtdw5f0bz7ra'] }),
-    type: eventType,
-    timestamp: time('When it happened, as its producer says: `occurred_at`.'),
+    ...envelope,
     data: anyObject({
       description: 'The event’s `body`, byte for byte as it was posted.',
       examples: [{ order_id: 'A-1001', total: 129.9, currency: 'EUR' }],
@@ -47,10 +52,38 @@ const webhookHeaders = {
   'user-agent': Type.String({ description: '`Postrider/` and its version.', examples: ['Postrider/0.1.0'] }),
 };
 
-export function describeWebhook(components: Components): Json {
+const testHeader = Type.Literal('true', {
+  description:
+    'There only with `POST /v1/destinations/{id}/test`: the event is in no list. Check the signature, answer.',
+});
+
+/** Under a name each: an event of a producer, and those of the service's own. */
+export function describeWebhooks(components: Components): Record<string, Json> {
+  const own = Object.entries(OPERATIONAL_EVENTS).map(([type, { meaning, body }]) => {
+    const payload = closed({ ...envelope, type: Type.Literal(type), data: body });
+    const sent = { operationId: operationIdOf(type), summary: meaning, requestBody: bodyOf(components, payload) };
+    return [type, { post: { ...sent, tags, security: [], description: 'Sent as any event.', responses: LIKE_ANY } }];
+  });
+  return { event: { post: describeWebhook(components) }, ...(Object.fromEntries(own) as Record<string, Json>) };
+}
+
+const tags = ['Webhooks'];
+const LIKE_ANY = { '2XX': { description: 'Delivered.' }, default: { description: 'As for any event.' } };
+
+/** `postrider.delivery.dead`: `receiveDeliveryDead`. */
+function operationIdOf(type: string): string {
+  const words = type.split('.').slice(1);
+  return `receive${words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')}`;
+}
+
+function bodyOf(components: Components, payload: object): Json {
+  return { required: true, content: { 'application/json': { schema: components.schema(payload) } } };
+}
+
+function describeWebhook(components: Components): Json {
   return {
     operationId: 'receiveEvent',
-    tags: ['Webhooks'],
+    tags,
     summary: 'An event, for one destination',
     description:
       'Sent to the destination’s `url`, and signed as Standard Webhooks 1.0.0 has it. At least once and in no order: ' +
@@ -58,11 +91,11 @@ export function describeWebhook(components: Components): Json {
       'Anything but a 2xx within the time-out is tried again by its retry policy; redirects are not followed.',
     // A receiver knows the sender by the signature.
     security: [],
-    parameters: Object.entries(webhookHeaders).map(([name, header]) => {
-      const { description, ...schema } = components.schema(header);
-      return { name, in: 'header', required: true, description, schema };
-    }),
-    requestBody: { required: true, content: { 'application/json': { schema: components.schema(webhookPayload) } } },
+    parameters: [
+      ...Object.entries(webhookHeaders).map(([name, header]) => describeHeader(components, name, header, true)),
+      describeHeader(components, 'postrider-test', testHeader, false),
+    ],
+    requestBody: bodyOf(components, webhookPayload),
     responses: {
       '2XX': { description: 'Delivered. The body is kept up to 1 KiB and means nothing.' },
       410: { description: 'Never again: the delivery is dead at once, and the destination paused.' },
@@ -71,6 +104,11 @@ export function describeWebhook(components: Components): Json {
       default: { description: 'Failed: tried again by the retry policy until that is spent, then dead.' },
     },
   };
+}
+
+function describeHeader(components: Components, name: string, header: object, required: boolean): Json {
+  const { description, ...schema } = components.schema(header);
+  return { name, in: 'header', required, description, schema };
 }
 
 const RETRY_AFTER = {

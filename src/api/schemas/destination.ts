@@ -114,12 +114,14 @@ export const destinationPatch = named(
 );
 export type DestinationPatch = Static<typeof destinationPatch>;
 
+export const pausedReason = named('PausedReason', oneOf(PAUSED_REASONS));
+
 const destinationMembers = {
   id: id('dst'),
   url,
   name: nullable(Type.String()),
   status: destinationStatus,
-  paused_reason: nullable(named('PausedReason', oneOf(PAUSED_REASONS))),
+  paused_reason: nullable(pausedReason),
   retry_policy: nullable(retryPolicy),
   max_in_flight: maxInFlight,
   rate_per_second: nullable(ratePerSecond),

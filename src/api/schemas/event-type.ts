@@ -14,7 +14,9 @@ export const eventType = named(
 );
 
 const patternText = Type.String({
-  description: 'An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event).',
+  description:
+    'An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event but the ' +
+    'service’s own, `postrider.…`).',
   examples: ['order.*'],
 });
 export const eventTypePattern = named(

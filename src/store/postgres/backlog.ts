@@ -5,6 +5,7 @@
 // meanwhile. The limit is a fuse against one customer's silence filling the disk: it need not be exact by then.
 import { formatId, idShard } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
+import type { DestinationBacklog } from '../store.ts';
 import { statementOfEveryShard } from './wire/statement.ts';
 import type { Tx } from './wire/transaction.ts';
 
@@ -17,6 +18,8 @@ export interface Backlog {
   drop(destination: DestinationId): void;
   /** `shards`: only of these. */
   countByEnvironment(shards?: readonly number[]): { environment: number; count: number }[];
+  /** The largest, in that order; none below `min`. `shards`: only of these. */
+  findLargest(request: { min: number; limit: number; shards?: readonly number[] }): DestinationBacklog[];
   /** What was counted anew takes the place of what we thought. */
   replace(counts: readonly BacklogCount[]): void;
 }
@@ -96,6 +99,15 @@ function createBacklog(): Backlog {
         counts.set(environment, (counts.get(environment) ?? 0) + count);
       }
       return [...counts].map(([environment, count]) => ({ environment, count }));
+    },
+    findLargest({ min, limit, shards }) {
+      const wanted = shards === undefined ? null : new Set(shards);
+      const large: DestinationBacklog[] = [];
+      for (const [destinationId, { environment, count }] of entries) {
+        if (count < min || wanted?.has(idShard(destinationId)) === false) continue;
+        large.push({ destinationId, environment, unfinished: count });
+      }
+      return large.sort((a, b) => b.unfinished - a.unfinished).slice(0, limit);
     },
     replace(counts) {
       entries.clear();

@@ -50,7 +50,7 @@ import { replayEvent } from './queries/events/replay.ts';
 import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
 import { eraseBodies } from './queries/maintenance/erase.ts';
 import { pruneRows } from './queries/maintenance/prune.ts';
-import { readStats, recountUnfinished } from './queries/maintenance/stats.ts';
+import { findBacklogs, readStats, recountUnfinished } from './queries/maintenance/stats.ts';
 import { countOpen, countUnfinished, readConditions, writeActivity } from './queries/stats/conditions.ts';
 import { pruneCounts, readCounts, writeCounts } from './queries/stats/counts.ts';
 import { advanceOperation, readSucceeded } from './queries/operations/advance.ts';
@@ -136,6 +136,7 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
     readConditions: (ids) => run(readConditions, context, ids),
     countUnfinished: (ids) => run(countUnfinished, context, ids),
     countOpen: (request) => run(countOpen, context, request),
+    findBacklogs: (request) => run(findBacklogs, context, request),
   };
 }
 

@@ -66,6 +66,19 @@ export class Backlog {
     return [...counts].map(([environment, count]) => ({ environment, count }));
   }
 
+  /** The largest, in that order; none below `min`. */
+  findLargest({
+    min,
+    limit,
+  }: {
+    min: number;
+    limit: number;
+  }): { destination: number; environment: number; count: number }[] {
+    const large = [...this.#entries].filter(([, { count }]) => count >= min);
+    large.sort(([, a], [, b]) => b.count - a.count);
+    return large.slice(0, limit).map(([destination, entry]) => ({ destination, ...entry }));
+  }
+
   #apply(destination: number, { environment, count }: Entry): void {
     const entry = this.#entries.get(destination);
     const total = (entry?.count ?? 0) + count;

@@ -37,7 +37,7 @@ import { readKeyHolder } from './queries/events/idempotency.ts';
 import { endDeletedDeliveries } from './queries/maintenance/end-deleted.ts';
 import { eraseBodies } from './queries/maintenance/erase.ts';
 import { pruneRows } from './queries/maintenance/prune.ts';
-import { findTrouble, readStats } from './queries/maintenance/stats.ts';
+import { findBacklogs, findTrouble, readStats } from './queries/maintenance/stats.ts';
 import { countOpen, countUnfinished, readConditions, writeActivity } from './queries/stats/conditions.ts';
 import { pruneCounts, readCounts, writeCounts } from './queries/stats/counts.ts';
 import { advanceOperation, readSucceeded } from './queries/operations/advance.ts';
@@ -111,6 +111,7 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     pruneRows: (request) => writer.run(pruneRows, request),
     endDeletedDeliveries: (request) => writer.run(endDeletedDeliveries, request),
     readStats: () => writer.run(readStats),
+    findBacklogs: (request) => writer.run(findBacklogs, request),
     findTrouble: () => writer.run(findTrouble),
 
     writeCounts: (rows) => writer.run(writeCounts, rows),
@@ -172,6 +173,7 @@ export const QUERIES = {
   pruneRows,
   endDeletedDeliveries,
   readStats,
+  findBacklogs,
   findTrouble,
   writeCounts,
   readCounts,

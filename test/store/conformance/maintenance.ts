@@ -27,6 +27,28 @@ export function testMaintenance(makeScene: MakeScene): void {
     );
     assert.ok(storedBytes === null || storedBytes > 0);
   });
+  it('the largest backlogs are found, the largest first', async (t) => {
+    const scene = await makeScene(t);
+    const [small, large, test] = [
+      await scene.createDestination(),
+      await scene.createDestination(),
+      await scene.createDestination({ environment: TEST }),
+    ];
+    await scene.accept([small, small, large, large, large]);
+    await scene.accept([test, test, test, test], { environment: TEST });
+    const { id } = await scene.acceptOne(small);
+    await scene.record(result(id, 0, succeed()));
+    const backlogs = [
+      { destinationId: test, environment: TEST, unfinished: 4 },
+      { destinationId: large, environment: LIVE, unfinished: 3 },
+      { destinationId: small, environment: LIVE, unfinished: 2 },
+    ];
+    assert.deepEqual(await scene.store.findBacklogs({ min: 1, limit: 10 }), backlogs);
+    assert.deepEqual(await scene.store.findBacklogs({ min: 1, limit: 1 }), backlogs.slice(0, 1));
+    assert.deepEqual(await scene.store.findBacklogs({ min: 3, limit: 10 }), backlogs.slice(0, 2));
+    await scene.store.deleteDestination({ environment: LIVE, id: large, now: START });
+    assert.deepEqual(await scene.store.findBacklogs({ min: 3, limit: 10 }), backlogs.slice(0, 1));
+  });
 }
 
 /** With no time at all every step does the least it can. Returns how many it took. */

@@ -11,6 +11,8 @@ export const readStats: Write<'readStats'> = async ({ read, backlog }, shards) =
   return { unfinished: backlog.countByEnvironment(shards), storedBytes: size!.bytes, freeBytes: null };
 };
 
+export const findBacklogs: Write<'findBacklogs'> = async ({ backlog }, request) => backlog.findLargest(request);
+
 /** Other nodes finish deliveries too: what is counted anew takes the place of what this node thought. */
 export function recountUnfinished({ read, backlog }: WriteContext): Promise<void> {
   return read(async (tx) => backlog.replace(await countBacklog(tx)));

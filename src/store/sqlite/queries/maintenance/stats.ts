@@ -2,7 +2,8 @@
 // written that would find out.
 import { checkpointPassively, readWalState } from '../../threads/checkpoint.ts';
 import type { Write } from '../../context.ts';
-import { PAGE_BYTES, readNumber } from '../../file/database.ts';
+import { formatId } from '../../../../model/id.ts';
+import { PAGE_BYTES, readNumber, statement } from '../../file/database.ts';
 
 export const readStats: Write<'readStats'> = ({ db, backlog, diskReserve }) => {
   const logPages = Math.max(0, readWalState(db).log);
@@ -13,6 +14,13 @@ export const readStats: Write<'readStats'> = ({ db, backlog, diskReserve }) => {
     freeBytes: diskReserve.freeBytes(),
   };
 };
+
+const SELECT_ID = statement<{ id: Uint8Array }>('SELECT id FROM destinations WHERE key = ?');
+
+export const findBacklogs: Write<'findBacklogs'> = ({ sql, backlog }, request) =>
+  backlog.findLargest(request).map(({ destination, environment, count }) => {
+    return { destinationId: formatId('dst', sql(SELECT_ID).get(destination)!.id), environment, unfinished: count };
+  });
 
 export const findTrouble: Write<'findTrouble'> = ({ db, files }) => {
   const trouble = files.findTrouble();

@@ -1,0 +1,106 @@
+// What is told of destinations, at most once a minute for each destination and type. What comes again within the minute
+// waits for the next, the dead counted meanwhile. The minute is in the idempotency key of the event, so that several
+// nodes, or a node before and after a restart, tell it once too. What waits when the process ends is not told.
+import { ApiError } from '../model/error.ts';
+import type { DestinationId } from '../model/id.ts';
+import { formatTime } from '../model/time.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createLoop } from '../runtime/loop.ts';
+import type { BackgroundStep, Loop } from '../runtime/loop.ts';
+import type { Notice, NoticeType } from './notice.ts';
+
+const MINUTE_MS = 60_000;
+/** How soon what had to wait for a new minute is told in it. */
+const INTERVAL_MS = 5_000;
+const AT_ONCE_MAX = 50;
+
+/** `minute`: 'now', or of a change that every node sees the moment that all of them see. */
+type Waiting = { notice: Notice; at: number | null };
+
+type NoticesOptions = {
+  clock: Clock;
+  /**
+   * Accepts it as an event, if some subscription wants it. Rejects with ApiError `idempotency_key_conflict` if another
+   * was told under this key.
+   */
+  post: (notice: Notice, idempotencyKey: string) => Promise<void>;
+  onError: (error: unknown, where: BackgroundStep) => void;
+};
+
+export class Notices {
+  readonly loop: Loop;
+  readonly #options: NoticesOptions;
+  /** By type and destination: one of each. */
+  readonly #waiting = new Map<string, Waiting>();
+  /** What was told in this minute. */
+  readonly #told = new Set<string>();
+  #minute = 0;
+
+  constructor(options: NoticesOptions) {
+    this.#options = options;
+    const { clock, onError } = options;
+    const step = (): Promise<'idle'> => this.#tellAll();
+    this.loop = createLoop({ name: 'notices', clock, intervalMs: INTERVAL_MS, step, onError });
+  }
+
+  /**
+   * `at`: when it happened, where every node sees it and only the first tells it; absent: it is this node's to tell.
+   * Of what waits already, the latest is told.
+   */
+  add(notice: Notice, at: number | null = null): void {
+    const key = keyOf(notice.type, notice.destinationId);
+    const before = this.#waiting.get(key);
+    if (before !== undefined) addCount(notice, before.notice);
+    this.#waiting.set(key, { notice, at });
+    if (before === undefined && !this.#told.has(key)) this.loop.wake();
+  }
+
+  /** What was to be told is no longer so. */
+  withdraw(type: NoticeType, id: DestinationId): void {
+    this.#waiting.delete(keyOf(type, id));
+  }
+
+  async #tellAll(): Promise<'idle'> {
+    const now = this.#options.clock.now();
+    const minute = Math.floor(now / MINUTE_MS);
+    if (minute !== this.#minute) this.#told.clear();
+    this.#minute = minute;
+    const due = [...this.#waiting].filter(([key]) => !this.#told.has(key));
+    for (let i = 0; i < due.length; i += AT_ONCE_MAX) {
+      await Promise.all(due.slice(i, i + AT_ONCE_MAX).map(([key, waiting]) => this.#tell(key, waiting, now)));
+    }
+    return 'idle';
+  }
+
+  async #tell(key: string, waiting: Waiting, now: number): Promise<void> {
+    const { notice, at } = waiting;
+    this.#waiting.delete(key);
+    this.#told.add(key);
+    const minute = formatTime(at ?? now).slice(0, 'YYYY-MM-DDThh:mm'.length);
+    try {
+      await this.#options.post(notice, `${key}:${minute}`);
+    } catch (error) {
+      const isTold = error instanceof ApiError && error.code === 'idempotency_key_conflict';
+      // Another node told of the same change, or, of what this node alone knows, told of something else.
+      if (isTold && at !== null) return;
+      if (!isTold) this.#told.delete(key);
+      this.#putBack(key, waiting);
+      if (!isTold) throw error;
+    }
+  }
+
+  #putBack(key: string, waiting: Waiting): void {
+    const after = this.#waiting.get(key);
+    if (after === undefined) this.#waiting.set(key, waiting);
+    else addCount(after.notice, waiting.notice);
+  }
+}
+
+function keyOf(type: NoticeType, id: DestinationId): string {
+  return `${type}:${id}`;
+}
+
+/** Deliveries that died are counted, whichever of them is told of. */
+function addCount(notice: Notice, other: Notice): void {
+  if (notice.type === 'postrider.delivery.dead' && other.type === notice.type) notice.data.count += other.data.count;
+}
