@@ -9,6 +9,10 @@ COPY scripts/ensure-installed scripts/
 # The Node binary is linked to node_modules/node/bin; what else its package unpacked (headers, manual) is not needed.
 RUN scripts/ensure-installed && rm -rf node_modules/node/node_modules
 
+FROM dependencies AS dashboard
+COPY dashboard dashboard
+RUN scripts/ensure-installed --dashboard
+
 FROM debian:trixie-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends libatomic1 && rm -rf /var/lib/apt/lists/* \
   && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin postrider \
@@ -20,6 +24,7 @@ COPY scripts/ensure-installed scripts/
 COPY bin bin
 COPY src src
 COPY demo demo
+COPY --from=dashboard /app/dashboard/dist dashboard/dist
 
 ENV NODE_ENV=production \
   NODE_COMPILE_CACHE=/tmp/node-compile-cache \

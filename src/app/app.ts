@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { listAnswers } from '../api/openapi/document.ts';
 import { createServer } from '../api/server.ts';
+import { isLoopbackHost } from '../api/session/origin.ts';
 import { VERSION } from '../config.ts';
 import type { Settings } from '../config.ts';
 import { createAdjustableClock, systemClock } from '../runtime/clock.ts';
@@ -15,10 +16,13 @@ import { createOnError } from './base.ts';
 import { labelsOf } from './measures.ts';
 import { createNetwork } from './network.ts';
 import { createService } from './service.ts';
+import type { Service } from './service.ts';
 
 export type App = {
   /** `http://host:port`, with the port that was bound. */
   baseUrl: string;
+  /** Signs in to the dashboard in test mode, once, on this machine. Null: there is nobody to sign in, or no dashboard. */
+  makeSignInLink(): string | null;
   /** Stops accepting, finishes what is on the wire, records it, closes everything. */
   stop(): Promise<void>;
 };
@@ -61,7 +65,14 @@ export async function startApp({ settings, log, store, masterKey }: AppOptions):
     await stop();
     throw error;
   }
-  return { baseUrl: `http://${listensAt}`, stop };
+  const baseUrl = `http://${listensAt}`;
+  return { baseUrl, makeSignInLink: () => makeSignInLink(service, baseUrl), stop };
+}
+
+function makeSignInLink({ api }: Service, baseUrl: string): string | null {
+  const key = api.authenticator.broadestKey('test');
+  if (api.dashboard === null || key === null || !isLoopbackHost(new URL(baseUrl).hostname)) return null;
+  return baseUrl + api.dashboard.links.make(key.id);
 }
 
 /** IPv6 addresses go in brackets; "any address" is reached by loopback. */

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import type { App } from '../app/app.ts';
 import { SETTINGS, UsageError, VERSION } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
@@ -9,12 +10,13 @@ import type { Mode } from '../model/api-key.ts';
 import { DEFAULT_SCOPES } from '../model/api-key.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createLog } from '../runtime/log.ts';
-import type { ProcessLog } from '../runtime/log.ts';
+import type { Log, ProcessLog } from '../runtime/log.ts';
 import { openStore, placeOf, readMasterKey } from '../store/open.ts';
 import { StoreError } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
+import { buildDashboard } from './dashboard-build.ts';
 import { mintKey } from './keys/mint-key.ts';
 import { groupMembership, runProcessGroup } from './process-group.ts';
 import type { Order } from './process-group.ts';
@@ -26,25 +28,43 @@ export const serveCommand: Command = {
   summary: 'Run the service',
   usage: ['serve [--port 8383] [--data-dir ./data] [flags]'],
   settings: Object.keys(SETTINGS) as SettingName[],
-  flags: { json: { ...JSON_FLAG, meaning: 'print the address and new keys as one line of JSON' } },
+  flags: {
+    json: { ...JSON_FLAG, meaning: 'print the address and new keys as one line of JSON' },
+    'sign-in-link': {
+      type: 'boolean',
+      meaning: 'print a link that signs in to the dashboard: once, in test mode, on this machine, for 10 minutes',
+    },
+    'build-dashboard': {
+      type: 'boolean',
+      meaning: 'build the dashboard in the background where it is missing or its sources have changed',
+    },
+  },
   words: [],
   run: serve,
 };
 
+const BUILD_SCRIPT = fileURLToPath(new URL('../../scripts/ensure-installed', import.meta.url));
+
 type NewKey = { mode: Mode; key: string };
 
 /** What the service says of itself when it serves; `keys` were just made, and are told this once. */
-type Started = { url: string; keys: NewKey[] };
+type Started = { url: string; keys: NewKey[]; signInLink: string | null };
 
-/** `onStopOrder`: called back when to stop, and when to end at once. */
-type Surroundings = { onStopOrder: (take: (order: Order) => void) => void; tellStarted: (started: Started) => unknown };
+type Surroundings = {
+  /** Called back when to stop, and when to end at once. */
+  onStopOrder: (take: (order: Order) => void) => void;
+  tellStarted: (started: Started, log: Log) => unknown;
+  /** A link is known to the process that made it: of several no one knows which is asked. */
+  makesLink: boolean;
+};
 
 async function serve(line: CommandLine): Promise<number> {
   const { settings, warnings } = line.settings();
   const member = groupMembership();
   if (member !== null) {
     try {
-      return await serveToTheEnd(settings, { ...member, onStopOrder: (take) => onGroupOrder(member.onStop, take) });
+      const onStopOrder: Surroundings['onStopOrder'] = (take) => onGroupOrder(member.onStop, take);
+      return await serveToTheEnd(settings, { ...member, onStopOrder, makesLink: false });
     } finally {
       member.leave();
     }
@@ -52,14 +72,15 @@ async function serve(line: CommandLine): Promise<number> {
   for (const warning of warnings) process.stderr.write(`postrider: ${warning}\n`);
   // Nobody may be reading; that is no reason to stop serving.
   process.stdout.on('error', () => undefined);
-  const tellStarted = (started: Started): void => {
+  const tellStarted = (started: Started, log: Log): void => {
     process.stdout.write(describeStart(started, { settings, isJson: line.has('json') }));
+    if (line.has('build-dashboard') && settings.DASHBOARD === 'on') buildDashboard({ script: BUILD_SCRIPT, log });
   };
-  if (settings.PROCESSES === 1) return serveToTheEnd(settings, { onStopOrder: onStopSignal, tellStarted });
-  return serveTogether(settings, tellStarted);
+  if (settings.PROCESSES > 1) return serveTogether(settings, tellStarted);
+  return serveToTheEnd(settings, { onStopOrder: onStopSignal, tellStarted, makesLink: line.has('sign-in-link') });
 }
 
-async function serveTogether(settings: Settings, onServing: (started: Started) => void): Promise<number> {
+async function serveTogether(settings: Settings, tellStarted: Surroundings['tellStarted']): Promise<number> {
   const { PROCESSES: count, DATABASE_URL: databaseUrl } = settings;
   if (databaseUrl === null) {
     throw new UsageError(
@@ -72,6 +93,7 @@ async function serveTogether(settings: Settings, onServing: (started: Started) =
   // Every process names the same port, one that starts later too.
   const port = settings.PORT === 0 ? await findFreePort(settings) : settings.PORT;
   const argv = [...process.argv.slice(2), '--port', String(port)];
+  const onServing = (started: Started): void => void tellStarted(started, log);
   const code = await runProcessGroup({ count, argv, log, clock: systemClock, onServing }, onStopSignal);
   await processLog.flush();
   return code;
@@ -89,7 +111,10 @@ async function findFreePort(settings: Settings): Promise<number> {
   }
 }
 
-async function serveToTheEnd(settings: Settings, { onStopOrder, tellStarted }: Surroundings): Promise<number> {
+async function serveToTheEnd(
+  settings: Settings,
+  { onStopOrder, tellStarted, makesLink }: Surroundings,
+): Promise<number> {
   const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: settings.PROCESSES > 1 });
   const { log } = processLog;
   endOnFault(processLog);
@@ -114,7 +139,7 @@ async function serveToTheEnd(settings: Settings, { onStopOrder, tellStarted }: S
       store,
       masterKey: await readMasterKey(options),
     });
-    await tellStarted({ url: app.baseUrl, keys });
+    await tellStarted({ url: app.baseUrl, keys, signInLink: makesLink ? app.makeSignInLink() : null }, log);
   } catch (error) {
     await store.close();
     throw explainListening(error, settings);
@@ -151,9 +176,13 @@ async function makeFirstKeys(store: Store): Promise<NewKey[]> {
   return minted.map(({ key, secret }) => ({ mode: key.mode, key: secret }));
 }
 
-function describeStart({ url, keys }: Started, { settings, isJson }: { settings: Settings; isJson: boolean }): string {
-  if (isJson) return `${JSON.stringify({ event: 'started', url, keys })}\n`;
-  return welcome({ baseUrl: url, keys, testSubnets: settings.TEST_SUBNETS });
+function describeStart(
+  { url, keys, signInLink }: Started,
+  { settings, isJson }: { settings: Settings; isJson: boolean },
+): string {
+  if (!isJson) return welcome({ baseUrl: url, keys, signInLink, testSubnets: settings.TEST_SUBNETS });
+  const link = signInLink === null ? {} : { sign_in_link: signInLink };
+  return `${JSON.stringify({ event: 'started', url, keys, ...link })}\n`;
 }
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;

@@ -9,11 +9,15 @@ const RECEIVER_PORT = 8384;
 export function welcome(options: {
   baseUrl: string;
   keys: readonly { mode: string; key: string }[];
+  signInLink: string | null;
   testSubnets: readonly string[];
 }): string {
-  const { baseUrl, keys, testSubnets } = options;
+  const { baseUrl, keys, signInLink, testSubnets } = options;
   const testKey = keys.find(({ mode }) => mode === 'test')?.key;
   const lines = [`Postrider ${VERSION} is listening on ${baseUrl}`];
+  if (signInLink !== null) {
+    lines.push('', 'The dashboard, by a link that signs in once (10 minutes, on this machine):', `  ${signInLink}`);
+  }
   if (testKey === undefined) return `${lines.join('\n')}\n`;
   for (const { mode, key } of keys) lines.push('', `Your ${mode} key, shown this once:`, `  ${key}`);
   if (keys.length === 1) lines.push('', 'For a live key:', `  ${programName()} keys create --mode live`);

@@ -44,12 +44,13 @@ export function isSecureOrigin(origin: string | undefined): boolean {
  */
 export function isFromThisMachine(address: string, headers: IncomingHttpHeaders): boolean {
   if (PROXY_HEADERS.some((name) => headers[name] !== undefined)) return false;
-  return isLoopback(address.replace(/^::ffff:/, '')) && isLocalHost(nameIn(headers.host));
+  return isLoopback(address.replace(/^::ffff:/, '')) && isLoopbackHost(nameIn(headers.host));
 }
 
 const PROXY_HEADERS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 
-function isLocalHost(name: string): boolean {
+/** Whether a host, as a URL has it, is this machine. */
+export function isLoopbackHost(name: string): boolean {
   return isLocalName(name) || isLoopback(name.replace(/^\[|\]$/g, ''));
 }
 
