@@ -1,6 +1,8 @@
 // What the demo ends with: commands to paste; the tests paste them too. (A running service knows a key that was made
 // beside it within a second.)
-export const NEXT_STEPS = `What to try next, in Postrider's folder. The service and a receiver, each in a
+export const NEXT_STEPS = `To look around in the dashboard after a tour: bin/postrider demo --keep
+
+What to try next, in Postrider's folder. The service and a receiver, each in a
 terminal of its own:
 
   npm start

@@ -7,8 +7,8 @@ import { delay, systemClock } from '../src/runtime/clock.ts';
 import { waitFor } from './wait.ts';
 
 export type Service = {
-  /** Starts it, again after a stop or a kill, always on a free port. Resolves once it listens. */
-  start(): Promise<Started>;
+  /** Starts it, again after a stop or a kill, always on a free port; with its dashboard where that is looked at. */
+  start(purpose?: 'to look at'): Promise<Started>;
   url(): string;
   /** kill -9: no goodbye. Resolves when the process is gone; at once if there is none. */
   kill(): Promise<void>;
@@ -22,7 +22,7 @@ export type Service = {
   logTail(): readonly string[];
 };
 
-export type Started = { url: string; keys: { mode: string; key: string }[]; pid: number };
+export type Started = { url: string; keys: { mode: string; key: string }[]; signInLink: string | null; pid: number };
 
 type Running = { child: ChildProcess; url: string; ended: Promise<void>; isToEnd: boolean };
 
@@ -54,9 +54,9 @@ export function createService(dataDir: string, onEnd: (error: Error) => void): S
   };
 
   return {
-    async start() {
+    async start(purpose) {
       if (isDisposed) throw new Error('the tour has ended');
-      const child = spawnServe(dataDir);
+      const child = spawnServe(dataDir, purpose === 'to look at');
       const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
       const current: Running = { child, url: '', ended, isToEnd: false };
       running = current;
@@ -72,9 +72,9 @@ export function createService(dataDir: string, onEnd: (error: Error) => void): S
       child.once('close', (code, signal) => {
         if (!current.isToEnd) onEnd(new Error(`the service ended by itself (${signal ?? `exit code ${code}`})`));
       });
-      const { url, keys } = await waitFor('the service to start', started.promise);
+      const { url, keys, signInLink } = await waitFor('the service to start', started.promise);
       current.url = url;
-      return { url, keys, pid: child.pid! };
+      return { url, keys, signInLink, pid: child.pid! };
     },
     url: () => running?.url ?? 'http://127.0.0.1',
     kill: async () => void (await end('SIGKILL')),
@@ -96,16 +96,21 @@ export function createService(dataDir: string, onEnd: (error: Error) => void): S
 }
 
 /** Not by `bin/postrider`: the program that runs is known already, and so is the Node that it runs on. */
-function spawnServe(dataDir: string) {
+function spawnServe(dataDir: string, hasDashboard: boolean) {
   const own: Record<string, string> = { PORT: '0', DATA_DIR: dataDir, TEST_SUBNETS };
+  own['DASHBOARD'] = hasDashboard ? 'on' : 'off';
   // Every setting by flag: those of a service that runs here in earnest (environment, file) are not for this one.
   const flags = Object.entries(SETTINGS).map(([name, setting]) => `${flagOf(name)}=${own[name] ?? setting.default}`);
-  return spawn(process.execPath, [process.argv[1]!, 'serve', '--json', ...flags], {
+  const look = hasDashboard ? ['--sign-in-link', '--build-dashboard'] : [];
+  return spawn(process.execPath, [process.argv[1]!, 'serve', '--json', ...look, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
 
+type Announcement = Pick<Started, 'url' | 'keys'> & { sign_in_link?: string };
+
 function readAnnouncement(line: string): Omit<Started, 'pid'> | null {
   if (!line.startsWith('{"event":"started"')) return null;
-  return JSON.parse(line) as Omit<Started, 'pid'>;
+  const { url, keys, sign_in_link: signInLink = null } = JSON.parse(line) as Announcement;
+  return { url, keys, signInLink };
 }

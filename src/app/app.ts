@@ -21,7 +21,7 @@ import type { Service } from './service.ts';
 export type App = {
   /** `http://host:port`, with the port that was bound. */
   baseUrl: string;
-  /** Signs in to the dashboard in test mode, once, on this machine. Null: there is nobody to sign in, or no dashboard. */
+  /** Signs in to the dashboard in test mode, once, on this machine. Null: there is no dashboard, or no test key. */
   makeSignInLink(): string | null;
   /** Stops accepting, finishes what is on the wire, records it, closes everything. */
   stop(): Promise<void>;

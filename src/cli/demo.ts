@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
+import { UsageError } from '../config.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { StoreError } from '../store/store.ts';
 import { JSON_FLAG } from './command.ts';
@@ -13,20 +14,27 @@ import { createTextReport, silentReport } from '../../demo/report.ts';
 import type { Report } from '../../demo/report.ts';
 import { createService } from '../../demo/service.ts';
 import { STEPS } from '../../demo/steps.ts';
+import { sendOn, startAgain } from '../../demo/staying.ts';
 import { Tour } from '../../demo/tour.ts';
 
 export const demoCommand: Command = {
   name: 'demo',
   summary: 'Take a tour: the real service, receivers that fail and recover, every claim checked',
-  usage: ['demo [--json]'],
+  usage: ['demo [--json]', 'demo --keep'],
   settings: [],
-  flags: { json: { ...JSON_FLAG, meaning: 'print the summary only, as JSON' } },
+  flags: {
+    json: { ...JSON_FLAG, meaning: 'print the summary only, as JSON' },
+    keep: { type: 'boolean', meaning: 'go on afterwards, with a link to the dashboard, until you end it' },
+  },
   words: [],
   async run(line) {
     const isJson = line.has('json');
+    const keeps = line.has('keep');
+    if (isJson && keeps) throw new UsageError('--keep is for people, --json for programs: leave one of them out');
     if (!isJson) process.stdout.write('Postrider demo: the real service and its receivers, in about ten seconds.\n');
-    const result = await takeTour(isJson ? silentReport : createTextReport(process.stdout));
-    process.stdout.write(isJson ? `${JSON.stringify(summarise(result))}\n` : describe(result));
+    const result = await takeTour(isJson ? silentReport : createTextReport(process.stdout), keeps);
+    if (isJson) process.stdout.write(`${JSON.stringify(summarise(result))}\n`);
+    else if (!keeps || result.failure !== null) process.stdout.write(describe(result));
     if (result.failure !== null) process.stderr.write(explain(result.failure));
     return result.failure === null ? 0 : 1;
   },
@@ -46,7 +54,7 @@ type Result = {
 /** Many times what it takes, for machines that are busy with other things. */
 const TOUR_MS_MAX = 120_000;
 
-async function takeTour(report: Report): Promise<Result> {
+async function takeTour(report: Report, keeps: boolean): Promise<Result> {
   const startedAt = systemClock.monotonic();
   const trouble = Promise.withResolvers<never>();
   const dataDir = makeDataDir();
@@ -58,13 +66,25 @@ async function takeTour(report: Report): Promise<Result> {
   };
   // For the ends that run no `finally`, such as an exception that nobody caught.
   process.once('exit', leaveNothing);
-  const stopWatching = watchForEnd(trouble.reject);
+  const { stopWatching, takeTime } = watchForEnd(trouble.reject);
   let failure: Failure | null = null;
+  let isKept = false;
+  const result = (): Result => {
+    return { counts: countAll(tour), durationMs: Math.round(systemClock.monotonic() - startedAt), failure };
+  };
   try {
     await Promise.race([walk(tour), trouble.promise]);
+    if (keeps) {
+      takeTime();
+      process.stdout.write(describe(result(), await Promise.race([startAgain(tour), trouble.promise])));
+      isKept = true;
+      await Promise.race([sendOn(tour), trouble.promise]);
+    }
   } catch (error) {
     const isInterrupted = error instanceof Interruption;
-    if (!isInterrupted) await service.letSpeak();
+    // A service that is told to stop ends its build of the dashboard too.
+    if (isKept || !isInterrupted) await service.letSpeak();
+    if (isKept && isInterrupted) return result();
     failure = { step: tour.step, error: error as Error, log: isInterrupted ? [] : [...service.logTail()] };
   } finally {
     service.dispose();
@@ -74,7 +94,7 @@ async function takeTour(report: Report): Promise<Result> {
     process.off('exit', leaveNothing);
     stopWatching();
   }
-  return { counts: countAll(tour), durationMs: Math.round(systemClock.monotonic() - startedAt), failure };
+  return result();
 }
 
 function makeDataDir(): string {
@@ -93,17 +113,18 @@ async function walk(tour: Tour): Promise<void> {
 }
 
 /** What may end a tour from outside: a signal, a reader who leaves (`postrider demo | head`), its time. */
-function watchForEnd(end: (error: Error) => void): () => void {
+function watchForEnd(end: (error: Error) => void): { stopWatching: () => void; takeTime: () => void } {
   const onSignal = (signal: string): void => end(new Interruption(`ended by ${signal}`));
   const onUnread = (): void => end(new Interruption('nobody reads the output any more'));
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of signals) process.on(signal, onSignal);
   process.stdout.on('error', onUnread);
   const timer = systemClock.setTimer(() => end(new Error(`not done after ${TOUR_MS_MAX / 1000} s`)), TOUR_MS_MAX);
-  return () => {
+  const stopWatching = (): void => {
     timer.cancel();
     for (const signal of signals) process.off(signal, onSignal);
   };
+  return { stopWatching, takeTime: () => timer.cancel() };
 }
 
 function countAll(tour: Tour): Result['counts'] {
@@ -130,7 +151,8 @@ function summarise({ counts, durationMs, failure }: Result): object {
   };
 }
 
-function describe({ counts, durationMs, failure }: Result): string {
+/** `next`: what a person may do now. */
+function describe({ counts, durationMs, failure }: Result, next: string = NEXT_STEPS): string {
   if (failure !== null) return `\n${styleText('red', `✘ ${failure.step}: failed`)}\n`;
   return [
     '',
@@ -142,7 +164,7 @@ function describe({ counts, durationMs, failure }: Result): string {
     `    retries            ${counts.retries}`,
     `    time               ${durationMs} ms`,
     '',
-    NEXT_STEPS,
+    next,
   ].join('\n');
 }
 

@@ -90,6 +90,24 @@ describe('a tour', () => {
   });
 });
 
+test('a tour with --keep goes on until it is ended, and its link signs in once', async () => {
+  const { child, output, ended } = await startDemo(['--keep']);
+  while (!/\/sign-in\/\S+\n/.test(output())) await once(child.stdout, 'data');
+  for (const line of output().split('\n')) assert.ok(columns(line) <= 80, `longer than 80 columns: ${line}`);
+  const [link] = /http\S+\/sign-in\/\S+/.exec(output())!;
+  const follow = async () => fetch(link, { redirect: 'manual' });
+  const first = await follow();
+  assert.deepEqual([first.status, first.headers.get('location')], [303, '/test/']);
+  assert.equal((await follow()).headers.get('location'), '/sign-in?reason=link');
+  const [cookie] = first.headers.get('set-cookie')!.split(';');
+  const headers = { cookie: cookie!, 'postrider-mode': 'test' };
+  const { data } = (await (await fetch(new URL('/v1/deliveries', link), { headers })).json()) as { data: object[] };
+  assert.ok(data.length > 0, 'nothing to look at');
+  child.kill('SIGTERM');
+  const { code, errors } = await ended();
+  assert.deepEqual({ code, errors }, { code: 0, errors: '' });
+});
+
 describe('a service with a fault', () => {
   test('that signs wrongly fails the demo at the first delivery', async () => {
     const wrongKey = "const { createHmac } = crypto; crypto.createHmac = (hash, key) => createHmac(hash, 'wrong')";
@@ -164,7 +182,7 @@ test('what it says to try next works when pasted', async (t) => {
   const dataDir = join(folder, 'data');
   const [start, receive, ...pasted] = NEXT_STEPS.split('\n').filter((line) => line.startsWith('  '));
   assert.deepEqual([start, receive], ['  npm start', '  bin/postrider receive']);
-  const service = startLong(t, 'scripts/start', ['--port', '0', '--data-dir', dataDir]);
+  const service = startLong(t, 'scripts/start', ['--port', '0', '--data-dir', dataDir, '--dashboard', 'off']);
   const receiver = startLong(t, 'bin/postrider', ['receive', '--port', '0']);
   const [, servicePort] = await service.until(/listening on http:\/\/127\.0\.0\.1:(\d+)/);
   const [, receiverPort] = await receiver.until(/Receiving on http:\/\/127\.0\.0\.1:(\d+)/);
