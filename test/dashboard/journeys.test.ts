@@ -118,6 +118,18 @@ test('what a key may not do is not shown', async (t) => {
   assert.equal(await page.getByRole('link', { name: 'Send an event' }).count(), 0);
 });
 
+test('a key that cannot read is told so, and may do what it can', async (t) => {
+  const opened = await open(t, browser === null ? '' : await createKey(service, 'test', 'publish'));
+  if (opened === null) return;
+  const { page } = opened;
+  await page.getByText('This key cannot read').waitFor();
+  await page.getByRole('link', { name: 'Send an event' }).click();
+  await page.getByLabel('Type').fill('order.shipped');
+  await page.getByLabel('Body').fill('{"order_id":12345678901234567890}');
+  await page.getByRole('button', { name: 'Send to test' }).click();
+  await page.getByText(/^evt_/).waitFor();
+});
+
 test('after signing out nothing is shown, and a deep link leads back after signing in', async (t) => {
   const opened = await open(t);
   if (opened === null) return;

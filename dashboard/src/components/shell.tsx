@@ -96,8 +96,10 @@ function ModeSwitch() {
 function Navigation() {
   const mode = useMode();
   const may = useMay();
-  const hasOperations = useIsThere(operationsQuery(mode, {}));
-  const shown = PAGES.filter(({ to, scope }) => may(scope) && (to !== '/$mode/operations' || hasOperations));
+  const hasOperations = useIsThere({ ...operationsQuery(mode, {}), enabled: may('read') });
+  const shown = PAGES.filter(
+    ({ to, scope }) => (may(scope) || to === '/$mode') && (to !== '/$mode/operations' || hasOperations),
+  );
   const list = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // Where the pages are a row that scrolls, the current one is in view.

@@ -8,7 +8,7 @@ import { useLive } from '../api/stream.ts';
 import { Chart } from '../components/chart.tsx';
 import type { Line } from '../components/chart.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
-import { useMode } from '../components/environment.ts';
+import { useMay, useMode } from '../components/environment.ts';
 import { attemptsOf } from '../components/health-strip.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { Badge, Empty, Fault, sentence, Time } from '../components/show.tsx';
@@ -17,18 +17,29 @@ import { count, percent, plural, rate, seconds } from '../words/numbers.ts';
 import { PauseButton } from '../components/destination-actions.tsx';
 
 export function Overview() {
+  const may = useMay();
+  return <Page title="Overview">{may('read') ? <Now /> : <Unreadable />}</Page>;
+}
+
+function Unreadable() {
+  return (
+    <Empty title="This key cannot read">
+      It has no scope to see events and deliveries. What it may do is in the navigation; another key shows more.
+    </Empty>
+  );
+}
+
+function Now() {
   const mode = useMode();
   const { data: now, error } = useQuery(statsNowQuery(mode));
   return (
-    <Page title="Overview">
+    <div className="stack">
       <Fault error={error} />
-      <div className="stack">
-        {now != null && <Figures now={now} />}
-        {now != null && <Troubles troubles={now.troubles} />}
-        {now != null && <Charts />}
-        <Latest />
-      </div>
-    </Page>
+      {now != null && <Figures now={now} />}
+      {now != null && <Troubles troubles={now.troubles} />}
+      {now != null && <Charts />}
+      <Latest />
+    </div>
   );
 }
 
