@@ -13,6 +13,7 @@ import type { Mode } from './api/client.ts';
 import { sessionsQuery } from './api/session.ts';
 import { NotFound } from './components/not-found.tsx';
 import { Shell } from './components/shell.tsx';
+import { Fault } from './components/show.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 
 export type Search = { [name: string]: string | undefined };
@@ -141,6 +142,7 @@ const inEnvironment = environment.addChildren([
 export const router = createRouter({
   routeTree: root.addChildren([home, signIn, inEnvironment]),
   context: { queryClient },
+  defaultErrorComponent: ({ error, reset }) => <Fault error={error} retry={reset} />,
   scrollRestoration: true,
   defaultPreload: false,
   // Plain text: `?status=dead`, as a person would write it.

@@ -1,7 +1,8 @@
 // Endpoints that the service may not have yet: while one answers 404, what shows it stays hidden.
 import type { Schemas } from './client.ts';
 
-export type Percentiles = { p50: number; p95: number; p99: number };
+/** Null: there was nothing to measure. */
+export type Percentiles = { p50: number | null; p95: number | null; p99: number | null };
 
 export type StatsPoint = {
   at: string;
@@ -10,8 +11,8 @@ export type StatsPoint = {
   attempts: Partial<Record<Schemas['Outcome'], number>>;
   deliveries_succeeded: number;
   deliveries_dead: number;
-  first_attempt_seconds: Percentiles | null;
-  attempt_seconds: Percentiles | null;
+  first_attempt_seconds: Percentiles;
+  attempt_seconds: Percentiles;
 };
 export type Step = '1m' | '5m' | '1h' | '1d';
 export type Stats = { step: Step; data: StatsPoint[] };
@@ -44,7 +45,7 @@ export type Health = {
   summary: string;
   success_rate_1h: number | null;
   success_rate_24h: number | null;
-  attempt_seconds: Percentiles | null;
+  attempt_seconds: Percentiles;
   consecutive_failures: number;
   failing_since: string | null;
   last_success_at: string | null;
@@ -63,15 +64,15 @@ export type Explained = {
   destination_id: string;
   matches: boolean;
   pattern_matches: boolean;
-  filter: FilterFinding[] | null;
+  filter: FilterFinding[];
 };
 
-export type TestedAttempt = Schemas['Attempt'] & { request: { headers: Record<string, string>; body: string } };
+export type TestedAttempt = Schemas['Attempt'] & { request: { headers: Record<string, string[]>; body: string } };
 
 export type OperationStatus = 'running' | 'paused' | 'done' | 'cancelled' | 'failed';
 export type Operation = {
   id: string;
-  kind: string;
+  kind: 'dlq_replay' | 'destination_recovery' | 'event_replay';
   status: OperationStatus;
   request: Record<string, unknown>;
   total: number;
@@ -81,7 +82,7 @@ export type Operation = {
   created_at: string;
   updated_at: string;
   finished_at: string | null;
-  created_by: string | null;
+  created_by: string;
 };
 export type DryRun = { count: number; oldest: string | null; newest: string | null };
 

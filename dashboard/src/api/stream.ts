@@ -15,13 +15,44 @@ export function useLive(mode: Mode, kinds: readonly Kind[], isOn: boolean, onCha
   const latest = useRef(onChange);
   latest.current = onChange;
   const list = kinds.join();
-  useEffect(() => {
-    if (!isOn) return;
-    const stopping = new AbortController();
-    const told = spaced(() => latest.current(), stopping.signal);
-    void follow(mode, list, told, stopping.signal);
-    return () => stopping.abort();
-  }, [mode, list, isOn]);
+  useEffect(() => (isOn ? listen(mode, { kinds: list, told: () => latest.current() }) : undefined), [mode, list, isOn]);
+}
+
+type Listener = { kinds: string; told: () => void };
+
+/** Those of a mode share one connection: a browser has six for all windows, and every request needs one too. */
+const listeners: Record<Mode, Set<Listener>> = { live: new Set(), test: new Set() };
+const streams: Record<Mode, { kinds: string; stopping: AbortController } | null> = { live: null, test: null };
+
+function listen(mode: Mode, listener: Listener): () => void {
+  listeners[mode].add(listener);
+  connect(mode);
+  return () => {
+    listeners[mode].delete(listener);
+    connect(mode);
+  };
+}
+
+// Nobody looks at a hidden page: it reads again when it is shown.
+document.addEventListener('visibilitychange', () => {
+  connect('live');
+  connect('test');
+});
+
+/** Follows what somebody listens to, and nothing where nobody does. */
+function connect(mode: Mode): void {
+  const wanted = new Set([...listeners[mode]].flatMap(({ kinds }) => kinds.split(',')));
+  const kinds = document.hidden ? '' : [...wanted].sort().join();
+  if ((streams[mode]?.kinds ?? '') === kinds) return;
+  streams[mode]?.stopping.abort();
+  streams[mode] = null;
+  if (kinds === '') return;
+  const stopping = new AbortController();
+  streams[mode] = { kinds, stopping };
+  const tellAll = (): void => {
+    for (const { told } of listeners[mode]) told();
+  };
+  void follow(mode, kinds, spaced(tellAll, stopping.signal), stopping.signal);
 }
 
 async function follow(mode: Mode, kinds: string, told: () => void, signal: AbortSignal): Promise<void> {

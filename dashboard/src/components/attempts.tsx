@@ -35,7 +35,10 @@ export function AttemptScale({ delivery }: { delivery: DeliveryWithRetries }) {
       </svg>
       <p className="scale-ends">
         <Time at={createdAt} />
-        <span>{span(Math.max(0, Math.min(now, end) - start))} so far, to scale</span>
+        <span>
+          {span(Math.max(0, Math.min(now, end) - start))} {delivery.completed_at === null ? 'so far' : 'in all'}, to
+          scale
+        </span>
         <Time at={new Date(end).toISOString()} />
       </p>
     </div>

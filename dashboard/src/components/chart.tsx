@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import type { AlignedData, Options, Series } from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { absolute } from '../words/time.ts';
 import { usePreferences } from '../preferences.ts';
 
 export type Line = { label: string; color: string; fill?: boolean };
@@ -17,6 +18,14 @@ type Props = {
 };
 
 const HEIGHT = 180;
+
+const DAY_SECONDS = 86_400;
+
+/** The day where ticks are days apart, else the time of day. */
+function tickOf(seconds: number, step: number, isUtc: boolean): string {
+  const text = absolute(seconds * 1_000, isUtc);
+  return step >= DAY_SECONDS ? text.slice(5, 10) : text.slice(11, 16);
+}
 
 export function Chart({ label, times, values, lines, format }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -64,7 +73,13 @@ function optionsOf(width: number, lines: readonly Line[], format: (value: number
     padding: [8, 8, 0, 0],
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 0.001)] } },
     axes: [
-      { ...axis, font, grid: { show: false } },
+      {
+        ...axis,
+        font,
+        size: 28,
+        grid: { show: false },
+        values: (_plot, ticks, _axis, _space, step) => ticks.map((at) => tickOf(at, step, isUtc)),
+      },
       { ...axis, font, size: 56, values: (_plot, ticks) => ticks.map(format) },
     ],
     series: [{}, ...series],

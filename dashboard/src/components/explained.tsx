@@ -34,7 +34,7 @@ export function ExplainCard({ request }: { request: Request }) {
 }
 
 function Subscription({ found }: { found: Explained }) {
-  const failed = (found.filter ?? []).filter(({ holds }) => !holds);
+  const failed = found.filter.filter(({ holds }) => !holds);
   return (
     <li className="stack-small">
       <div className="row">
@@ -48,7 +48,7 @@ function Subscription({ found }: { found: Explained }) {
             {path} {operator} {JSON.stringify(expected)}
           </code>
           <span className="muted"> does not hold; there is </span>
-          <code>{value === undefined ? 'nothing' : JSON.stringify(value)}</code>
+          <code>{value === null || value === undefined ? 'nothing' : JSON.stringify(value)}</code>
         </p>
       ))}
     </li>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { healthQuery } from '../api/queries.ts';
 import { count, percent, seconds } from '../words/numbers.ts';
 import { useMode } from './environment.ts';
-import { Time } from './show.tsx';
+import { sentence, Time } from './show.tsx';
 
 const TONE = { healthy: 'good', failing: 'bad', paused: 'wait', idle: '' } as const;
 
@@ -16,7 +16,7 @@ export function HealthCard({ id }: { id: string }) {
     <div className="stack-small">
       {health.state !== 'paused' && (
         <p className={`callout ${TONE[health.state]}`}>
-          <span className="strong">{health.summary}</span>
+          <span className="strong">{sentence(health.summary)}</span>
         </p>
       )}
       <dl className="figures" aria-label="Health">
@@ -27,8 +27,8 @@ export function HealthCard({ id }: { id: string }) {
         </div>
         <div className="figure">
           <dt>Attempt, p50</dt>
-          <dd>{health.attempt_seconds?.p50 == null ? '–' : seconds(health.attempt_seconds.p50)}</dd>
-          <small>p99 {health.attempt_seconds?.p99 == null ? '–' : seconds(health.attempt_seconds.p99)}</small>
+          <dd>{health.attempt_seconds.p50 === null ? '–' : seconds(health.attempt_seconds.p50)}</dd>
+          <small>p99 {health.attempt_seconds.p99 === null ? '–' : seconds(health.attempt_seconds.p99)}</small>
         </div>
         <div className="figure">
           <dt>In flight</dt>

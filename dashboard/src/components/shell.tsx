@@ -64,7 +64,7 @@ function useSearchKeys(open: () => void): void {
 function Side({ onSearch }: { onSearch: () => void }) {
   const mode = useMode();
   return (
-    <div className="side">
+    <header className="side">
       <Link className="brand" to="/$mode" params={{ mode }}>
         <Logo size={22} />
         Postrider
@@ -75,7 +75,7 @@ function Side({ onSearch }: { onSearch: () => void }) {
       </button>
       <Navigation />
       <Settings />
-    </div>
+    </header>
   );
 }
 
@@ -96,8 +96,10 @@ function ModeSwitch() {
 function Navigation() {
   const mode = useMode();
   const may = useMay();
-  const hasOperations = useIsThere(operationsQuery(mode, {}));
-  const shown = PAGES.filter(({ to, scope }) => may(scope) && (to !== '/$mode/operations' || hasOperations));
+  const hasOperations = useIsThere({ ...operationsQuery(mode, {}), enabled: may('read') });
+  const shown = PAGES.filter(
+    ({ to, scope }) => (may(scope) || to === '/$mode') && (to !== '/$mode/operations' || hasOperations),
+  );
   const list = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // Where the pages are a row that scrolls, the current one is in view.
@@ -136,7 +138,7 @@ function Settings() {
     await navigate({ to: '/' });
   };
   return (
-    <footer>
+    <div className="settings">
       <button type="button" className="button quiet slim" onClick={() => setPreference({ isUtc: !isUtc })}>
         Times: {isUtc ? 'UTC' : 'local'}
       </button>
@@ -146,6 +148,6 @@ function Settings() {
       <button type="button" className="button quiet slim" onClick={() => void leave()} title={session?.key.id}>
         <span className="cut">Sign out{session?.key.name ? ` (${session.key.name})` : ''}</span>
       </button>
-    </footer>
+    </div>
   );
 }

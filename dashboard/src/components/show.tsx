@@ -125,7 +125,7 @@ export function Fault({ error, retry }: { error: unknown; retry?: () => void }) 
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
     <div className="callout bad" role="alert">
-      <p>{error instanceof Error ? error.message : 'Something went wrong.'}</p>
+      <p>{sentence(error instanceof Error ? error.message : 'something went wrong')}</p>
       {requestId !== null && (
         <p className="small muted">
           Request <code>{requestId}</code>
@@ -138,6 +138,11 @@ export function Fault({ error, retry }: { error: unknown; retry?: () => void }) 
       )}
     </div>
   );
+}
+
+/** The service's messages begin small and end without a stop, as in a log. */
+export function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`;
 }
 
 export function Empty({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) {

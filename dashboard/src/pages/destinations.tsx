@@ -13,7 +13,7 @@ import { HealthStrip } from '../components/health-strip.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Secret } from '../components/secret.tsx';
-import { DestinationBadge, Empty, Fault, hostOf, nameOf } from '../components/show.tsx';
+import { DestinationBadge, Empty, Fault, hostOf, nameOf, sentence } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
 
@@ -97,10 +97,12 @@ function Row({ destination }: { destination: Destination }) {
         <span className="cut muted small">
           {destination.name === null || destination.name === '' ? destination.url : hostOf(destination.url)}
         </span>
+        {health != null && health.state === 'failing' && (
+          <div className="tone-bad small">{sentence(health.summary)}</div>
+        )}
       </td>
       <td className="end">
         <DestinationBadge destination={destination} />
-        {health != null && health.state === 'failing' && <div className="tone-bad small">{health.summary}</div>}
       </td>
       <td className="whole">
         <HealthStrip id={destination.id} />

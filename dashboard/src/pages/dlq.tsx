@@ -9,7 +9,7 @@ import { BulkOperationButton } from '../components/bulk-operation.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { DestinationFilter } from '../components/destination-filter.tsx';
 import { useMay, useMode } from '../components/environment.ts';
-import { Filters, PeriodFilter, requestOf, useFilters } from '../components/filters.tsx';
+import { Filters, PeriodFilter, pick, requestOf, useFilters } from '../components/filters.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { BulkBar, useSelection } from '../components/select-many.tsx';
@@ -28,7 +28,7 @@ export function Dlq() {
   const selection = useSelection();
   const replay = (id: string): Promise<unknown> =>
     answerOf(api(mode).POST('/v1/dlq/{delivery_id}/replay', { params: { path: { delivery_id: id } } }));
-  const { cursor: _, ...filter } = query;
+  const filter = pick(query, ['destination_id', 'since', 'until']);
   return (
     <Page
       title="Dead letters"

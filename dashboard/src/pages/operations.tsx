@@ -9,10 +9,15 @@ import { useNotice } from '../components/notices.tsx';
 import { OperationProgress } from '../components/operation-progress.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
-import { Badge, Empty, Fault, Time } from '../components/show.tsx';
+import { Badge, DestinationLink, Empty, Fault, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import type { Tone } from '../words/outcomes.ts';
 
+const KIND: Record<Operation['kind'], string> = {
+  dlq_replay: 'Replay of dead letters',
+  destination_recovery: 'Recovery of a destination',
+  event_replay: 'Replay of events',
+};
 const STATUS: Record<OperationStatus, { word: string; tone: Tone }> = {
   running: { word: 'Running', tone: 'wait' },
   paused: { word: 'Paused', tone: 'idle' },
@@ -73,9 +78,9 @@ function Row({ operation }: { operation: Operation }) {
     <tr>
       <td className="lead">
         <span className="strong" title={operation.id}>
-          {operation.kind.replaceAll(/[._]/g, ' ')}
+          {KIND[operation.kind]}
         </span>
-        <code className="cut muted">{JSON.stringify(operation.request)}</code>
+        <Request request={operation.request} />
       </td>
       <td className="end">
         <Badge tone={tone}>{word}</Badge>
@@ -90,6 +95,16 @@ function Row({ operation }: { operation: Operation }) {
         <Actions operation={operation} />
       </td>
     </tr>
+  );
+}
+
+function Request({ request }: Pick<Operation, 'request'>) {
+  const { destination_id: destinationId, ...rest } = request;
+  return (
+    <>
+      {typeof destinationId === 'string' && <DestinationLink id={destinationId} />}
+      <code className="cut muted">{JSON.stringify(rest)}</code>
+    </>
   );
 }
 

@@ -8,27 +8,38 @@ import { useLive } from '../api/stream.ts';
 import { Chart } from '../components/chart.tsx';
 import type { Line } from '../components/chart.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
-import { useMode } from '../components/environment.ts';
+import { useMay, useMode } from '../components/environment.ts';
 import { attemptsOf } from '../components/health-strip.tsx';
 import { Card, Page } from '../components/page.tsx';
-import { Badge, Empty, Fault, Time } from '../components/show.tsx';
+import { Badge, Empty, Fault, sentence, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count, percent, plural, rate, seconds } from '../words/numbers.ts';
 import { PauseButton } from '../components/destination-actions.tsx';
 
 export function Overview() {
+  const may = useMay();
+  return <Page title="Overview">{may('read') ? <Now /> : <Unreadable />}</Page>;
+}
+
+function Unreadable() {
+  return (
+    <Empty title="This key cannot read">
+      It has no scope to see events and deliveries. What it may do is in the navigation; another key shows more.
+    </Empty>
+  );
+}
+
+function Now() {
   const mode = useMode();
   const { data: now, error } = useQuery(statsNowQuery(mode));
   return (
-    <Page title="Overview">
+    <div className="stack">
       <Fault error={error} />
-      <div className="stack">
-        {now != null && <Figures now={now} />}
-        {now != null && <Troubles troubles={now.troubles} />}
-        {now != null && <Charts />}
-        <Latest />
-      </div>
-    </Page>
+      {now != null && <Figures now={now} />}
+      {now != null && <Troubles troubles={now.troubles} />}
+      {now != null && <Charts />}
+      <Latest />
+    </div>
   );
 }
 
@@ -106,7 +117,7 @@ function Troubles({ troubles }: { troubles: readonly Trouble[] }) {
                     </Link>
                   </Badge>
                 </td>
-                <td className="whole">{trouble.summary}</td>
+                <td className="whole">{sentence(trouble.summary)}</td>
                 <td className="number wide-only">{count(trouble.unfinished)}</td>
                 <td className="number wide-only">
                   <Time at={trouble.oldest_due_at} />
@@ -182,7 +193,7 @@ export function Charts({ destinationId }: { destinationId?: string }) {
 }
 
 function latencyOf(points: readonly StatsPoint[], of: 'first_attempt_seconds' | 'attempt_seconds') {
-  return (['p50', 'p95', 'p99'] as const).map((which) => points.map((point) => point[of]?.[which] ?? null));
+  return (['p50', 'p95', 'p99'] as const).map((which) => points.map((point) => point[of][which]));
 }
 
 function RangeChoice({ range }: { range: Range }) {
@@ -192,7 +203,7 @@ function RangeChoice({ range }: { range: Range }) {
       {(Object.keys(RANGES) as Range[]).map((choice) => (
         <Link
           key={choice}
-          className="button slim"
+          className={choice === range ? 'button slim chosen' : 'button slim'}
           to="."
           search={{ ...search, range: choice }}
           aria-current={choice === range ? 'true' : undefined}

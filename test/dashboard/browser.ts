@@ -1,0 +1,95 @@
+// A real browser for the tests of the dashboard: Debian's Chromium, installed where it is missing and this is root. A
+// test that gets none is skipped, and says what is missing.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { runCommand } from '../e2e/service.ts';
+import type { Scope, Service } from '../e2e/service.ts';
+
+const run = promisify(execFile);
+const INSTALL_MS_MAX = 300_000;
+/** The first start of a browser on a machine with much else to do. */
+const WAIT_MS_MAX = 60_000;
+const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const ENSURE_INSTALLED = fileURLToPath(new URL('../../scripts/ensure-installed', import.meta.url));
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** Null where there is none, and none can be installed. */
+async function findBrowser(): Promise<string | null> {
+  const found = PROGRAMS.find((program) => existsSync(program));
+  if (found !== undefined) return found;
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return null;
+  const options = { timeout: INSTALL_MS_MAX, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
+  try {
+    await run('apt-get', ['update', '--quiet'], options);
+    await run('apt-get', ['install', '--yes', '--quiet', '--no-install-recommends', 'chromium'], options);
+  } catch {
+    return null;
+  }
+  return PROGRAMS.find((program) => existsSync(program)) ?? null;
+}
+
+/** The pages as they are now, built; and a browser, or the reason why there is none. */
+export async function openBrowser(scope: Scope): Promise<Browser | string> {
+  const executablePath = await findBrowser();
+  if (executablePath === null) return 'no Chromium; as root: apt-get install chromium';
+  await run(ENSURE_INSTALLED, ['--dashboard'], { timeout: INSTALL_MS_MAX });
+  // Chromium's own sandbox does not work for root, and nothing is opened but our own pages.
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'], timeout: WAIT_MS_MAX });
+  scope.after(() => browser.close());
+  return browser;
+}
+
+/** A page of a profile of its own. Whatever it throws fails the test that looks at `faults`. */
+export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 900 }, ...options });
+  context.setDefaultTimeout(WAIT_MS_MAX);
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', ({ message }) => faults.push(message));
+  // What is refused, such as by the page's policy; that an endpoint answers 4xx is said there too, and is no fault.
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      faults.push(message.text());
+  });
+  return { page, faults };
+}
+
+/** All scopes unless some are named. */
+export async function createKey(
+  service: Service,
+  mode: 'live' | 'test',
+  scopes = 'publish,read,manage,operate,admin',
+): Promise<string> {
+  const argv = ['keys', 'create', '--mode', mode, '--scopes', scopes, '--json'];
+  const { stdout } = await runCommand(argv, service.environment());
+  return (JSON.parse(stdout) as { secret: string }).secret;
+}
+
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.goto('/sign-in');
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+}
+
+type Finding = { id: string; help: string; nodes: { target: string[]; failureSummary: string }[] };
+
+/** WCAG 2.2 A and AA, as far as axe can tell. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  // Not as a tag of the page: its policy would refuse it.
+  await page.evaluate(await readFile(AXE, 'utf8'));
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+  const findings = (await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations }) => violations)`,
+  )) as Finding[];
+  return findings.map(({ id, help, nodes }) => {
+    const places = nodes.map((node) => node.target.join(' '));
+    return `${new URL(page.url()).pathname}: ${id}: ${help}: ${places.join(', ')}`;
+  });
+}

@@ -1,0 +1,44 @@
+// What the dashboard's pages say of times, figures, ids and numbers in bodies; pure functions, so no browser.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseExact } from '../../dashboard/src/words/exact-json.ts';
+import { parseId } from '../../dashboard/src/words/ids.ts';
+import { percent } from '../../dashboard/src/words/numbers.ts';
+import { countdown, relative } from '../../dashboard/src/words/time.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { createIds } from '../../src/runtime/ids.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+
+test('the beginning of an id is the span of time in which ids that begin so are made', () => {
+  const before = Date.now();
+  const id = createIds(systemClock, systemRandom).next('evt');
+  const after = Date.now();
+  const whole = parseId(` ${id.toUpperCase()} `)!;
+  assert.equal(whole.text, id);
+  assert.ok(whole.isWhole && whole.since === whole.until, 'ten characters are one millisecond');
+  assert.ok(whole.since >= before && whole.since <= after);
+  const beginning = parseId(id.slice(0, 10))!;
+  assert.ok(!beginning.isWhole && beginning.since <= whole.since && beginning.until >= whole.since);
+  assert.ok(beginning.until - beginning.since < 32 ** 4);
+  for (const other of ['order.paid', 'evt_', `${id}0`, 'req_01kg9qz3', 'evt_01u']) assert.equal(parseId(other), null);
+});
+
+test('numbers of a body keep their digits', () => {
+  const text = '{"a":12345678901234567890,"b":1.0,"c":[1e2,7],"d":"1.0"}';
+  assert.equal(JSON.stringify(parseExact(text)), text);
+});
+
+test('a failure among many is not rounded away', () => {
+  assert.equal(percent(1), '100 %');
+  assert.equal(percent(0.999999), '99.99 %');
+  assert.equal(percent(0.5), '50.0 %');
+});
+
+test('times are told in one unit', () => {
+  const now = Date.UTC(2026, 0, 31);
+  assert.equal(relative(now - 1_500, now), 'now');
+  assert.equal(relative(now - 59_999, now), '59 s ago');
+  assert.equal(relative(now + 4 * 60_000, now), 'in 4 min');
+  assert.equal(relative(now - 49 * 3_600_000, now), '2 d ago');
+  assert.equal(countdown(86_398_001), '23:59:59');
+});
