@@ -31,6 +31,7 @@ type Rule = { name: string; check: (files: Files, report: Report) => void; sampl
 
 const STORE = 'store/store.ts';
 const MASTER_KEY = 'store/master-key.ts';
+const CLUSTER_STORE = 'store/cluster-store.ts';
 const ROWS = 'store/rows';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
 const PATH = [
@@ -56,13 +57,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runtime: ['model'],
   match: ['model', 'runtime', 'json'],
   attempt: ['model', 'runtime'],
-  [STORE]: ['model'],
+  [STORE]: ['model', CLUSTER_STORE],
+  [CLUSTER_STORE]: ['model'],
   store: ['model', 'runtime', STORE, MASTER_KEY, ROWS],
   [MASTER_KEY]: ['runtime', STORE],
   // What rows of every adapter have in common: pure, and neither knows SQL nor an adapter.
   [ROWS]: ['model', 'runtime', STORE],
   'store/sqlite': ['model', 'runtime', STORE, MASTER_KEY, ROWS],
-  'store/postgres': ['model', 'runtime', STORE, ROWS],
+  'store/postgres': ['model', 'runtime', STORE, CLUSTER_STORE, ROWS],
   record: ['model', 'runtime', STORE],
   maintain: ['model', 'runtime', STORE],
   tracing: ['model'],
@@ -72,11 +74,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   accept: ['model', 'runtime', STORE, 'json', 'match', 'configuration'],
   operate: ['model', 'runtime', STORE, 'accept', 'configuration'],
   dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],
-  cluster: ['model', 'runtime', STORE],
-  stream: ['model', 'runtime', STORE],
+  cluster: ['model', 'runtime', STORE, CLUSTER_STORE],
+  stream: ['model', 'runtime', STORE, CLUSTER_STORE],
   api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'stats', 'stream', 'operate', 'attempt/guard.ts'],
   'config.ts': ['model', 'attempt/guard.ts', 'tracing/settings.ts', 'package.json'],
-  app: ['model', 'runtime', STORE, 'store', ...PATH, 'tracing', 'config.ts'],
+  app: ['model', 'runtime', STORE, CLUSTER_STORE, 'store', ...PATH, 'tracing', 'config.ts'],
   cli: ['model', 'runtime', 'app', 'config.ts', STORE, 'store', ...ADAPTERS, 'demo', 'sdk'],
   'main.ts': ['cli'],
 };

@@ -9,7 +9,8 @@ import type { Observer } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
-import type { ClusterStore, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { ClusterStore } from '../store/cluster-store.ts';
 import type { Base } from './base.ts';
 
 /** How soon a change made beside this process (a key revoked on the command line) is noticed. */

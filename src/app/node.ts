@@ -7,7 +7,7 @@ import type { Work } from '../cluster/work.ts';
 import { VERSION } from '../config.ts';
 import type { Follower } from '../configuration/follower.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { ClusterStore } from '../store/store.ts';
+import type { ClusterStore } from '../store/cluster-store.ts';
 import { STREAM_ANNOUNCEMENT } from '../stream/said.ts';
 import type { Base } from './base.ts';
 

@@ -2,7 +2,7 @@
 // an idle system announces at once.
 import type { DestinationId } from '../model/id.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { ClusterStore } from '../store/store.ts';
+import type { ClusterStore } from '../store/cluster-store.ts';
 import { encodeWakeUp } from './wake-up.ts';
 import type { WakeUp } from './wake-up.ts';
 

@@ -4,7 +4,7 @@ import { ApiError } from '../model/error.ts';
 import type { DestinationId, NodeId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ClusterStore } from '../store/store.ts';
+import type { ClusterStore } from '../store/cluster-store.ts';
 import type { Announcer } from './announcer.ts';
 import type { Work } from './work.ts';
 

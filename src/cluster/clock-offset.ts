@@ -1,6 +1,6 @@
 // How far this machine's clock is from the store's, whose time is everybody's.
 import type { Clock } from '../runtime/clock.ts';
-import type { ClusterStore } from '../store/store.ts';
+import type { ClusterStore } from '../store/cluster-store.ts';
 
 /** Clocks that differ by less matter nowhere. */
 const OFFSET_IGNORED_MS = 1_000;

@@ -5,7 +5,7 @@ import type { NodeId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
-import type { ClusterStore, ClusterView, NewNode, RenewedLease } from '../store/store.ts';
+import type { ClusterStore, ClusterView, NewNode, RenewedLease } from '../store/cluster-store.ts';
 import { offsetOf } from './clock-offset.ts';
 import type { Lease, Moment } from './lease.ts';
 import { ALL_SHARDS } from './owned-shards.ts';

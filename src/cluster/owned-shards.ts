@@ -4,7 +4,7 @@ import { SHARD_COUNT } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ClusterStore } from '../store/store.ts';
+import type { ClusterStore } from '../store/cluster-store.ts';
 import type { Work } from './work.ts';
 
 const RETRY_DELAY_MS = 250;

@@ -9,7 +9,7 @@ import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { BackgroundStep } from '../runtime/loop.ts';
 import { StoreError } from '../store/store.ts';
-import type { ClusterStore, ClusterView } from '../store/store.ts';
+import type { ClusterStore, ClusterView } from '../store/cluster-store.ts';
 import { createAnnouncer } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
 import { correctionOf, isCorrected } from './clock-offset.ts';

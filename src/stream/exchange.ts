@@ -3,7 +3,7 @@
 // is recorded and nothing said. What an announcement that is lost would have told, the next one tells.
 import type { NodeId } from '../model/id.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { ClusterStore } from '../store/store.ts';
+import type { ClusterStore } from '../store/cluster-store.ts';
 import { Incoming } from './incoming.ts';
 import type { Message } from './message.ts';
 import { Outgoing } from './outgoing.ts';

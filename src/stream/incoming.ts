@@ -3,7 +3,7 @@
 import type { NodeId } from '../model/id.ts';
 import { createBreaks } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ClusterStore, MessageBatch } from '../store/store.ts';
+import type { ClusterStore, MessageBatch } from '../store/cluster-store.ts';
 import type { Message } from './message.ts';
 import { parseBatch } from './outgoing.ts';
 

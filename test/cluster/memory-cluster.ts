@@ -5,7 +5,13 @@ import type { DestinationId, NodeId } from '../../src/model/id.ts';
 import { delay } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { StoreError } from '../../src/store/store.ts';
-import type { ClusterNode, ClusterStore, ClusterView, MessageBatch, RenewedLease } from '../../src/store/store.ts';
+import type {
+  ClusterNode,
+  ClusterStore,
+  ClusterView,
+  MessageBatch,
+  RenewedLease,
+} from '../../src/store/cluster-store.ts';
 import type { SeededRandom } from '../sim/seeded-random.ts';
 
 /** Its clock may be far from everybody's: nothing may depend on the difference. */

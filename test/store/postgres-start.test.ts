@@ -9,7 +9,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts';
 import { TURN_LOCK } from '../../src/store/postgres/wire/turns.ts';
 import { StoreError } from '../../src/store/store.ts';
-import type { NewNode } from '../../src/store/store.ts';
+import type { NewNode } from '../../src/store/cluster-store.ts';
 import { Service, environmentOf, runCommand, startService } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';

@@ -8,7 +8,7 @@ import { Badge, DestinationLink } from './show.tsx';
 
 const SHOWN_MAX = 50;
 
-type Request = { event_id: string } | { type: string; body: object };
+type Request = { event_id: string } | { type: string; body: Record<string, unknown> };
 
 export function ExplainCard({ request }: { request: Request }) {
   const mode = useMode();

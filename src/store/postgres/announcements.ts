@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
 import { Client } from 'pg';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { createLoop } from '../../runtime/loop.ts';
-import type { ClusterStore } from '../store.ts';
+import type { ClusterStore } from '../cluster-store.ts';
 import { connectionConfig } from './wire/connections.ts';
 import type { ConnectionOptions } from './wire/connections.ts';
 import type { DatabaseAddress } from './wire/database-address.ts';

@@ -1,5 +1,6 @@
 // The store's methods, each by the query that answers it and the context that it has.
-import type { ClusterStore, Store, ToolStore } from '../store.ts';
+import type { Store, ToolStore } from '../store.ts';
+import type { ClusterStore } from '../cluster-store.ts';
 import type { Announcements } from './announcements.ts';
 import type { ConfigurationContext, WriteContext } from './context.ts';
 import { acknowledgeChanges, isChangeWaiting } from './queries/cluster/barriers.ts';

@@ -8,7 +8,7 @@ import type { DestinationId, NodeId } from '../../../src/model/id.ts';
 import { createIds } from '../../../src/runtime/ids.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
-import type { ClusterStore, MessageBatch } from '../../../src/store/store.ts';
+import type { ClusterStore, MessageBatch } from '../../../src/store/cluster-store.ts';
 import { LIVE } from '../scene.ts';
 
 export type ClusterStage = {

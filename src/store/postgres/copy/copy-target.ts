@@ -11,7 +11,7 @@ import type {
   TableProgress,
 } from '../../rows/copied-tables.ts';
 import { StoreError } from '../../store.ts';
-import type { ClusterNode } from '../../store.ts';
+import type { ClusterNode } from '../../cluster-store.ts';
 import { withPartitions } from '../bisect.ts';
 import { advanceProgress, insertProgress, readProgress } from './copy-progress.ts';
 import { TABLE_STATEMENTS } from './copy-tables.ts';

@@ -2,8 +2,8 @@
 // what it has missed.
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { NodeId } from '../../../../model/id.ts';
-import { MESSAGE_BATCHES_MAX } from '../../../store.ts';
-import type { MessageBatch } from '../../../store.ts';
+import { MESSAGE_BATCHES_MAX } from '../../../cluster-store.ts';
+import type { MessageBatch } from '../../../cluster-store.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Transactions } from '../../wire/transaction.ts';
 import { NOW } from './nodes.ts';

@@ -3,7 +3,7 @@
 // removed finds no row, whatever it believes; the shards it had were freed in the transaction that removed it.
 import { SHARD_COUNT, formatId, idBytes } from '../../../../model/id.ts';
 import type { NodeId } from '../../../../model/id.ts';
-import type { ClusterNode, ClusterView, NewNode, RenewedLease } from '../../../store.ts';
+import type { ClusterNode, ClusterView, NewNode, RenewedLease } from '../../../cluster-store.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Transactions, Tx } from '../../wire/transaction.ts';
 import { takeTurnToServe } from '../../wire/turns.ts';
