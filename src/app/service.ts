@@ -63,6 +63,7 @@ export async function createService(options: ServiceOptions) {
     dispatcher,
     /** `address`: where it listens, `host:port`. After a rejection it is to be stopped like one that has started. */
     async start(address: string): Promise<void> {
+      parts.notices.start();
       await dispatcher.start();
       await cluster.join(address);
       for (const loop of loops) loop.start();
@@ -126,6 +127,7 @@ function createParts(base: Base) {
     matching,
     attemptLog,
     hub,
+    notices,
     observer,
     acceptor,
     authenticator,
