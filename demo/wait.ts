@@ -5,7 +5,7 @@ import { delay, systemClock } from '../src/runtime/clock.ts';
 const PATIENCE_MS = 60_000;
 const POLL_INTERVAL_MS = 20;
 
-/** `what` completes "waited 20 s for …". */
+/** `what` completes "waited 60 s for …". */
 export async function waitFor<T>(what: string, event: Promise<T>): Promise<T> {
   const timeout = Promise.withResolvers<never>();
   const timer = systemClock.setTimer(
