@@ -28,8 +28,8 @@ const PUMPS_MAX = 50;
 /** After each step the loop rests three times as long as the step took. */
 const REST_FACTOR = 3;
 const REST_MS_MAX = 250;
-/** Each write costs a system call: who has all there is waits for more, the longer the more there are to be served. */
-const GATHER_FACTOR = 20;
+/** Each write costs a system call after the step: so what comes gathers, the longer the more streams are served. */
+const GATHER_FACTOR = 200;
 const GATHER_MS_MAX = 50;
 
 type HubOptions = {
