@@ -68,6 +68,9 @@ async function metricsPage(): Promise<string> {
     storedBytes: none,
     eventLoopDelaySeconds: zero,
     shardsOwned: zero,
+    oldestDueSeconds: zero,
+    streamsOpen: zero,
+    operationsRunning: zero,
     largestBacklogs: () => Promise.resolve([]),
   };
   metrics.watch(gauges);

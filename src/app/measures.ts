@@ -31,14 +31,22 @@ export function createMeter(metrics: Metrics): Observer {
   };
 }
 
-export function watchParts(parts: Base & { dispatcher: Dispatcher; ownership: Ownership }): void {
-  const { settings, metrics, clock, store, host, dispatcher, ownership } = parts;
+type Watched = {
+  dispatcher: Dispatcher;
+  ownership: Ownership;
+  hub: { readonly openCount: number };
+  countRunning: () => number;
+};
+
+export function watchParts(parts: Base & Watched): void {
+  const { settings, metrics, clock, store, host, dispatcher, ownership, hub, countRunning } = parts;
   const statsOf = cacheFor(clock, STATS_LIFETIME_MS, () => store.readStats(ownership.ownedShards()));
   const limit = settings.METRICS_PER_DESTINATION;
   const backlogsOf = cacheFor(clock, STATS_LIFETIME_MS, () => {
     const shards = ownership.ownedShards();
     return store.findBacklogs({ min: 1, limit, ...(shards === undefined ? {} : { shards }) });
   });
+  const oldestDueAt = cacheFor(clock, STATS_LIFETIME_MS, () => findOldestDue(dispatcher));
   metrics.watch({
     onWire: () => dispatcher.stats().onWire,
     waiting: () => dispatcher.stats().waiting,
@@ -46,8 +54,18 @@ export function watchParts(parts: Base & { dispatcher: Dispatcher; ownership: Ow
     shardsOwned: () => ownership.ownedShards()?.length ?? SHARD_COUNT,
     storedBytes: async () => (await statsOf()).storedBytes ?? 0,
     eventLoopDelaySeconds: host.eventLoopDelaySeconds,
+    oldestDueSeconds: () => Math.max(0, clock.now() - oldestDueAt()) / 1000,
+    streamsOpen: () => hub.openCount,
+    operationsRunning: countRunning,
     largestBacklogs: () => (limit === 0 ? Promise.resolve([]) : backlogsOf()),
   });
+}
+
+/** Unix ms; infinite: none is due. */
+function findOldestDue(dispatcher: Dispatcher): number {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const { overdueSince } of dispatcher.listLoads()) oldest = Math.min(oldest, overdueSince ?? oldest);
+  return oldest;
 }
 
 /** Unfinished deliveries of every environment. */
@@ -56,8 +74,8 @@ export function sumOf({ unfinished }: StoreStats): number {
 }
 
 /** Reads again only when what was read is older than `lifetimeMs`: a scrape must not load the store. */
-function cacheFor<T>(clock: Clock, lifetimeMs: number, read: () => Promise<T>): () => Promise<T> {
-  let cached: { value: Promise<T>; readAt: number } | null = null;
+function cacheFor<T>(clock: Clock, lifetimeMs: number, read: () => T): () => T {
+  let cached: { value: T; readAt: number } | null = null;
   return () => {
     const now = clock.monotonic();
     if (cached === null || now - cached.readAt > lifetimeMs) cached = { value: read(), readAt: now };

@@ -17,7 +17,13 @@ import type { Base } from './base.ts';
 
 type Parts = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher; observer: Required<Observer> };
 
-export function createOperating(base: Base, parts: Parts): { operations: Operations; operate: Loop } {
+/** A destination whose oldest due delivery waits for so long does not keep up. Those of other nodes are not seen. */
+const LATE_MS = 250;
+
+/** `countRunning`: operations that this node works on. */
+type Operating = { operations: Operations; operate: Loop; countRunning: () => number };
+
+export function createOperating(base: Base, parts: Parts): Operating {
   const { settings, store, clock, ids, log, onError } = base;
   const { cluster, follower } = parts;
   const workOf = createWorks(base, parts);
@@ -27,6 +33,10 @@ export function createOperating(base: Base, parts: Parts): { operations: Operati
     workOf,
     isOurs: () => cluster.ownership.ownedSince(0) !== null,
     isDestinationKnown: (id) => follower.destinationOf(id) !== undefined,
+    isBehind(id) {
+      const overdueSince = parts.dispatcher.loadOf(id)?.overdueSince ?? null;
+      return overdueSince !== null && clock.now() - overdueSince > LATE_MS;
+    },
     catchUp: follower.catchUp,
     bodyRetentionMs: settings.BODY_RETENTION,
     onEnded: (operation) => log.info(describe(operation), 'an operation has ended'),
@@ -44,7 +54,8 @@ export function createOperating(base: Base, parts: Parts): { operations: Operati
     runner.look();
     operate.wake();
   };
-  return { operations: createOperations({ store, clock, ids, workOf, onChanged }), operate };
+  const operations = createOperations({ store, clock, ids, workOf, onChanged });
+  return { operations, operate, countRunning: () => runner.runningCount };
 }
 
 /** A delivery that is to be sent again, after the commit: by this node, or by the one that it belongs to. */

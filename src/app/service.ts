@@ -118,10 +118,10 @@ function createParts(base: Base) {
   const follower: Follower = delivering.follower;
   const acceptor: Acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
   const authenticator = createAuthenticator(base);
-  const { operations, operate } = createOperating(base, { cluster, follower, dispatcher, observer });
+  const { operations, operate, countRunning } = createOperating(base, { cluster, follower, dispatcher, observer });
   const retention = createLoops({ ...base, ...delivering, authenticator, observer });
   const statistics = connectStats(base, stats, delivering);
-  watchParts({ ...base, dispatcher, ownership: cluster.ownership });
+  watchParts({ ...base, dispatcher, ownership: cluster.ownership, hub, countRunning });
   return {
     ...delivering,
     matching,

@@ -1,6 +1,7 @@
 // Deliveries that are sent again: the dead get a fresh schedule, and those that wait for a retry go out now.
 import type { Delivery, DeliveryStatus, OpenDelivery } from '../model/delivery.ts';
 import { selects, toTypeSelection } from '../model/event-type.ts';
+import { idTime } from '../model/id.ts';
 import type { DeliveryId } from '../model/id.ts';
 import type { OperationRequest } from '../model/operation.ts';
 import type { SendAgain } from '../model/transitions.ts';
@@ -12,8 +13,9 @@ import type { Found, Place, Taken, Task, Work } from './work.ts';
 
 type DeliveryRequest = Exclude<OperationRequest, { kind: 'event_replay' }>;
 
-/** Rows that one page shows while nothing but counting is done: a few milliseconds of the store's reader. */
-const COUNTED_PER_PAGE = 200;
+/** What is counted at a time, in the index alone or row by row: a few milliseconds of the store's reader. */
+const COUNTED_PER_PIECE = 20_000;
+const ROWS_PER_PAGE = 200;
 /** A step's transaction sends this many again at most: about 5 ms on the embedded store's writer. */
 const SENT_PER_STEP = 100;
 
@@ -27,7 +29,7 @@ const LISTS: Readonly<Record<DeliveryRequest['kind'], readonly { status: Deliver
 };
 
 type Options = {
-  store: Pick<Store, 'listDeliveries'>;
+  store: Pick<Store, 'listDeliveries' | 'countDeliveries'>;
   clock: Clock;
   /** Called after the commit, with what can be sent. */
   dispatch: (delivery: OpenDelivery) => void;
@@ -44,22 +46,35 @@ export function createDeliveryWork({ store, clock, dispatch }: Options): Work {
       before: before as DeliveryId | null,
       limit,
     });
-    const isLast = list === LISTS[request.kind].length - 1;
-    const following = isLast ? null : { list: list + 1, before: null };
     return {
       rows: page.rows.filter(createMatcher(task, status)),
-      next: page.next === null ? following : { list, before: page.next },
+      next: placeAfter(request.kind, list, page.next),
     };
   };
 
   return {
+    /** Without a look at rows what moves while it is counted counts too: as skipped, when the operation ends. */
     async count(task, place) {
-      const { rows, next } = await look(task, place, COUNTED_PER_PAGE);
-      return { found: foundIn(rows), next };
+      const request = task.request as DeliveryRequest;
+      if (isNarrow(request)) {
+        const { rows, next } = await look(task, place, ROWS_PER_PAGE);
+        return { found: foundIn(rows), next };
+      }
+      const { count, oldest, newest, next } = await store.countDeliveries({
+        environment: task.environment,
+        destinationId: request.destinationId,
+        status: LISTS[request.kind][place.list]!.status,
+        since: request.since,
+        until: untilOf(task),
+        before: place.before as DeliveryId | null,
+        limit: COUNTED_PER_PIECE,
+      });
+      const found = { count, oldest: oldest && idTime(oldest), newest: newest && idTime(newest) };
+      return { found, next: placeAfter(request.kind, place.list, next) };
     },
     async take(task, place, pace): Promise<Taken> {
       const { kind } = task.request as DeliveryRequest;
-      const { rows, next } = await look(task, place, isNarrow(task.request) ? COUNTED_PER_PAGE : SENT_PER_STEP);
+      const { rows, next } = await look(task, place, isNarrow(task.request) ? ROWS_PER_PAGE : SENT_PER_STEP);
       const { ids, waitMs } = takeFirst(rows, pace, clock.monotonic());
       const isWhole = ids.length === rows.length;
       const { how } = LISTS[kind][place.list]!;
@@ -71,6 +86,12 @@ export function createDeliveryWork({ store, clock, dispatch }: Options): Work {
       };
     },
   };
+}
+
+/** `next`: of this list, null at its end; the next list follows it. */
+function placeAfter(kind: DeliveryRequest['kind'], list: number, next: DeliveryId | null): Place | null {
+  if (next !== null) return { list, before: next };
+  return list === LISTS[kind].length - 1 ? null : { list: list + 1, before: null };
 }
 
 /** Its lists show more than it wants, and each page may have little of that. */

@@ -1,17 +1,20 @@
-// How fast an operation gives each destination more to do: a token bucket each, of a quarter of a second.
+// How fast an operation gives each destination more to do: a token bucket each, of a quarter of a second. One that does
+// not keep up gets no more than it would by default: what is moved faster than it is sent is only in its own way.
 import type { DestinationId } from '../model/id.ts';
+import { PER_SECOND_DEFAULT } from '../model/operation.ts';
 
-type Bucket = { tokens: number; countedAt: number };
+type Bucket = { tokens: number; perSecond: number; countedAt: number };
 
 export class Pace {
   readonly #perSecond: number;
-  readonly #capacity: number;
+  readonly #isBehind: (id: DestinationId) => boolean;
   /** Of the destinations that it has met, which are no more than the environment has. */
   readonly #buckets = new Map<DestinationId, Bucket>();
 
-  constructor(perSecond: number) {
+  /** `isBehind`: what the destination has to send is late already. */
+  constructor(perSecond: number, isBehind: (id: DestinationId) => boolean) {
     this.#perSecond = perSecond;
-    this.#capacity = Math.max(1, perSecond / 4);
+    this.#isBehind = isBehind;
   }
 
   /** Takes the turn of one delivery. False: it must wait. `at`: monotonic ms. */
@@ -34,15 +37,22 @@ export class Pace {
 
   /** Milliseconds until the destination may have as many at once as ever: small steps would each cost a commit. */
   waitMs(id: DestinationId, at: number): number {
-    return ((this.#capacity - this.#refreshed(id, at).tokens) / this.#perSecond) * 1000;
+    const { tokens, perSecond } = this.#refreshed(id, at);
+    return ((capacityOf(perSecond) - tokens) / perSecond) * 1000;
   }
 
   #refreshed(id: DestinationId, at: number): Bucket {
-    const bucket = this.#buckets.get(id) ?? { tokens: this.#capacity, countedAt: at };
-    const elapsedMs = at - bucket.countedAt;
-    bucket.tokens = Math.min(this.#capacity, bucket.tokens + (elapsedMs / 1000) * this.#perSecond);
-    bucket.countedAt = at;
+    const known = this.#buckets.get(id);
+    if (known?.countedAt === at) return known;
+    const perSecond = this.#isBehind(id) ? Math.min(this.#perSecond, PER_SECOND_DEFAULT) : this.#perSecond;
+    const capacity = capacityOf(perSecond);
+    const gained = known === undefined ? capacity : ((at - known.countedAt) / 1000) * perSecond;
+    const bucket = { tokens: Math.min(capacity, (known?.tokens ?? 0) + gained), perSecond, countedAt: at };
     this.#buckets.set(id, bucket);
     return bucket;
   }
+}
+
+function capacityOf(perSecond: number): number {
+  return Math.max(1, perSecond / 4);
 }

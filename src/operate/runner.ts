@@ -15,8 +15,11 @@ import type { Taken, Work } from './work.ts';
 
 /** How soon it is noticed what was asked for, changed or taken over on another node. */
 export const OPERATE_INTERVAL_MS = 1_000;
-/** The writer is left alone for longer than a step takes. */
 export const BETWEEN_STEPS_MS = 10;
+/** So long steps are taken one after another; then the store is left alone three times as long as they took. */
+const STEPS_MS_MAX = 10;
+const REST_FACTOR = 3;
+const REST_MS_MAX = 1_000;
 const COUNT_MS_PER_STEP = 100;
 /** Pages without anything to do that are looked through before the others have their turn. */
 const PAGES_PER_STEP = 10;
@@ -32,6 +35,8 @@ type Options = {
   /** Of several nodes one works on operations. */
   isOurs: () => boolean;
   isDestinationKnown: (id: DestinationId) => boolean;
+  /** See Pace. */
+  isBehind: (id: DestinationId) => boolean;
   /** Loads configuration changes made elsewhere. */
   catchUp: (environment: number) => Promise<void>;
   bodyRetentionMs: number;
@@ -47,9 +52,14 @@ export class Runner {
   readonly #running = new Map<OperationId, Running>();
   readonly #failures = new Map<OperationId, number>();
   #syncAt = Number.NEGATIVE_INFINITY;
+  #restUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: Options) {
     this.#options = options;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
   }
 
   /** What is stored has changed: the next step looks at it first. */
@@ -64,14 +74,26 @@ export class Runner {
       return 'idle';
     }
     if (clock.monotonic() >= this.#syncAt) await this.#sync();
-    for (const one of this.#running.values()) {
-      if (one.notBefore <= clock.monotonic()) await this.#stepSafely(one);
-    }
+    if (clock.monotonic() >= this.#restUntil) await this.#stepInTurn();
     return this.#running.size > 0 ? 'more' : 'idle';
   }
 
+  /** Whoever had a step goes to the end. A step takes longer the busier the store is, and so does the rest after it. */
+  async #stepInTurn(): Promise<void> {
+    const { clock } = this.#options;
+    const startedAt = clock.monotonic();
+    for (const one of [...this.#running.values()].filter(({ notBefore }) => notBefore <= startedAt)) {
+      const { id } = one.operation;
+      await this.#stepSafely(one);
+      if (this.#running.delete(id)) this.#running.set(id, one);
+      if (clock.monotonic() - startedAt >= STEPS_MS_MAX) break;
+    }
+    const now = clock.monotonic();
+    this.#restUntil = now + Math.min(REST_MS_MAX, REST_FACTOR * (now - startedAt));
+  }
+
   async #sync(): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store, clock, isBehind } = this.#options;
     this.#syncAt = clock.monotonic() + OPERATE_INTERVAL_MS;
     const stored = new Map((await store.readRunningOperations()).map((one) => [one.id, one]));
     for (const [id, { operation }] of this.#running) {
@@ -83,7 +105,12 @@ export class Runner {
       const operation = await store.readOperation({ environment, id });
       if (operation === null || operation.status !== 'running') continue;
       const position = readPosition(operation.position);
-      this.#running.set(id, { operation, position, pace: new Pace(operation.request.perSecond), notBefore: 0 });
+      this.#running.set(id, {
+        operation,
+        position,
+        pace: new Pace(operation.request.perSecond, isBehind),
+        notBefore: 0,
+      });
     }
   }
 

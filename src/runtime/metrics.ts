@@ -19,6 +19,9 @@ type Gauges = {
   shardsOwned: () => number;
   storedBytes: () => Promise<number>;
   eventLoopDelaySeconds: () => number;
+  oldestDueSeconds: () => number;
+  streamsOpen: () => number;
+  operationsRunning: () => number;
   /** METRICS_PER_DESTINATION of them. */
   largestBacklogs: () => Promise<readonly { destinationId: string; unfinished: number }[]>;
 };
@@ -93,6 +96,13 @@ function addGauges(registers: Registry[], gauges: Gauges): void {
     'Deliveries of the shards that this node owns that are pending or retrying; NaN while the store cannot be read.',
     gauges.unfinished,
   );
+  gauge(
+    'oldest_due_delivery_age_seconds',
+    'How long the oldest delivery that may go out from this node has been due; 0 where none waits.',
+    gauges.oldestDueSeconds,
+  );
+  gauge('streams_open', 'Streams of GET /v1/stream that are open at this node.', gauges.streamsOpen);
+  gauge('operations_running', 'Operations that this node works on; one node does so.', gauges.operationsRunning);
   gauge('shards_owned', 'Shards that this node sends for; 256 in the whole cluster.', gauges.shardsOwned);
   gauge('stored_bytes', 'What the data take on disk; NaN while the store cannot be read.', gauges.storedBytes);
   gauge(

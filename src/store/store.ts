@@ -291,6 +291,11 @@ interface HistoryStore {
   listDeliveries(
     request: { environment: number; filter: DeliveryFilter } & PageRequest<DeliveryId>,
   ): Promise<Page<Delivery, DeliveryId>>;
+  /**
+   * Of a list its next `limit` deliveries, counted from the index alone: by the status in rows, so that what only a
+   * deletion has ended counts as what it was. `next`: where the following ones start (`before`); null: these were all.
+   */
+  countDeliveries(request: CountRequest & PageRequest<DeliveryId>): Promise<CountedDeliveries>;
   readDelivery(request: { environment: number; id: DeliveryId }): Promise<DeliveryWithAttempts | null>;
   /** As lists show them, in any order; those that are not there are left out. At most READ_DELIVERIES_MAX of them. */
   readDeliveries(request: { environment: number; ids: readonly DeliveryId[] }): Promise<Delivery[]>;
@@ -308,6 +313,11 @@ export type DeliveryFilter = {
   destinationId: DestinationId | null;
   status: DeliveryStatus | null;
 } & TimeRange;
+
+type CountRequest = { environment: number; destinationId: DestinationId | null; status: DeliveryStatus } & TimeRange;
+
+/** `oldest`, `newest`: of those counted; null: there are none. */
+export type CountedDeliveries = { count: number } & Record<'oldest' | 'newest' | 'next', DeliveryId | null>;
 
 export type SendAgainRequest = { environment: number; id: DeliveryId; now: number; bodyCutoff: number };
 

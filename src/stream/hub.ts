@@ -14,7 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { Feed } from './feed.ts';
 import type { Writers } from './feed.ts';
 import type { Ring } from './ring.ts';
-import type { Subscription } from './subscriber.ts';
+import type { Chunks, Subscriber, Subscription } from './subscriber.ts';
 
 export const STREAMS_MAX = 200;
 /** For so long after its last stream ended an environment is recorded, so that whoever comes back finds its place. */
@@ -27,7 +27,10 @@ const TURN_MS_MAX = 4;
 const PUMPS_MAX = 50;
 /** After each step the loop rests three times as long as the step took. */
 const REST_FACTOR = 3;
-const REST_MS_MAX = 50;
+const REST_MS_MAX = 250;
+/** Each write costs a system call after the step: so what comes gathers, the longer the more streams are served. */
+const GATHER_FACTOR = 200;
+const GATHER_MS_MAX = 50;
 
 type HubOptions = {
   clock: Clock;
@@ -71,7 +74,7 @@ export class Hub {
   /** An endless answer. Rejects with ApiError `rate_limited` or `unavailable`. */
   async open(subscription: Subscription): Promise<Readable> {
     if (this.#isClosed) throw new ApiError('unavailable', 'the service is stopping', { retryAfterSeconds: 1 });
-    if (this.#countOpen() >= STREAMS_MAX) throw tooMany();
+    if (this.openCount >= STREAMS_MAX) throw tooMany();
     this.#opening++;
     try {
       const { environment, withBodies } = subscription;
@@ -96,7 +99,8 @@ export class Hub {
     this.#channels.clear();
   }
 
-  #countOpen(): number {
+  /** Those that are being opened too. */
+  get openCount(): number {
     return [...this.#channels.values()].reduce((sum, { subscribers }) => sum + subscribers.size, this.#opening);
   }
 
@@ -183,29 +187,39 @@ export class Hub {
       spentMs += clock.monotonic() - startedAt;
     }
     const startedAt = clock.monotonic();
-    const hasMore = this.#pump();
+    const dueAt = this.#pump(startedAt);
     const now = clock.monotonic();
-    this.#restUntil = now + Math.min(REST_MS_MAX, REST_FACTOR * (spentMs + now - startedAt));
+    const restedAt = now + Math.min(REST_MS_MAX, REST_FACTOR * (spentMs + now - startedAt));
+    this.#restUntil = restedAt;
     this.#isAwake = false;
-    if (hasMore) this.#wake();
+    if (dueAt === Number.POSITIVE_INFINITY) return;
+    this.#restUntil = Math.max(restedAt, dueAt);
+    this.#wake();
   }
 
-  /** In turn: who had a chunk goes to the end. True: there is more. */
-  #pump(): boolean {
-    let pumps = 0;
-    let hasMore = false;
-    for (const channel of this.#channels.values()) {
-      hasMore ||= !channel.feed.isEmpty && !channel.isPreparing;
-      for (const one of channel.subscribers) {
-        if (!one.hasMore) continue;
-        if (pumps++ === PUMPS_MAX) return true;
-        channel.subscribers.delete(one);
-        channel.subscribers.add(one);
-        one.pump();
-        hasMore ||= one.hasMore;
+  /** In turn: who had a chunk goes to the end. Returns when there is more to do, monotonic ms. */
+  #pump(startedAt: number): number {
+    const { clock } = this.#options;
+    const pumped: Subscriber[] = [];
+    for (const { subscribers } of this.#channels.values()) {
+      const chunks: Chunks = new Map();
+      for (const one of [...subscribers].filter(({ dueAt }) => dueAt <= startedAt)) {
+        if (pumped.length === PUMPS_MAX) break;
+        subscribers.delete(one);
+        subscribers.add(one);
+        one.pump(chunks);
+        pumped.push(one);
       }
     }
-    return hasMore;
+    const now = clock.monotonic();
+    const gatheredAt = now + Math.min(GATHER_MS_MAX, GATHER_FACTOR * (now - startedAt));
+    for (const one of pumped) one.gatherUntil(gatheredAt);
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const { feed, isPreparing, subscribers } of this.#channels.values()) {
+      if (!feed.isEmpty && !isPreparing) return now;
+      for (const one of subscribers) dueAt = Math.min(dueAt, one.dueAt);
+    }
+    return dueAt;
   }
 
   // ── Twice a second ─────────────────────────────────────────────────────────────────────────────────────

@@ -15,21 +15,29 @@ export type Subscription = {
 };
 
 /** Messages go out together, as much as this at a time. */
-const CHUNK_BYTES = 32_768;
+const CHUNK_BYTES = 65_536;
 /** One look passes at most so many that the filter does not want. */
 const LOOKED_AT_MAX = 1_000;
 const COMMENT_INTERVAL_MS = 15_000;
+
+/** What streams with the same view get at one place of the ring: made once for all of them. By both. */
+export type Chunks = Map<string, Chunk>;
+type Chunk = { bytes: Buffer; end: number };
 
 export class Subscriber {
   readonly answer: Readable;
   readonly subscription: Subscription;
   readonly #ring: Ring;
+  /** Equal for streams that are to show the same. */
+  readonly #view: string;
   /** Of the next message to look at. */
   #place: number;
   /** Messages for it that the ring has dropped. null: nobody knows how many. */
   #missed: number | null;
   #isWanted = false;
   #isOver = false;
+  /** When what there is may go out, however little: monotonic ms. */
+  #dueAt = Number.NEGATIVE_INFINITY;
   #commentedAt: number;
 
   constructor(
@@ -39,13 +47,15 @@ export class Subscriber {
   ) {
     this.subscription = subscription;
     this.#ring = ring;
-    const { lastId } = subscription;
+    const { lastId, filter, withBodies } = subscription;
+    this.#view = JSON.stringify([[...filter.kinds].sort(), { ...filter, kinds: null }, withBodies]);
     const resumedAt = lastId === null ? ring.next : ring.placeAfter(lastId);
     this.#place = resumedAt ?? ring.first;
     this.#missed = resumedAt === null ? null : 0;
     this.#commentedAt = events.now;
     this.answer = new Readable({
-      highWaterMark: CHUNK_BYTES,
+      // The next chunk is wanted when the last one has been taken: there is one at a time.
+      highWaterMark: 1,
       read: () => {
         this.#isWanted = true;
         events.onWanted();
@@ -71,25 +81,45 @@ export class Subscriber {
     if (entry.subject === null || matches(this.subscription.filter, entry.subject)) this.#missed++;
   }
 
-  /** Hands on what there is, as far as it is wanted, a chunk at most. */
-  pump(): void {
+  /** Monotonic ms from when on there is something to hand on; infinite: there is not. */
+  get dueAt(): number {
+    return this.hasMore ? this.#dueAt : Number.POSITIVE_INFINITY;
+  }
+
+  /** Hands on what there is, as far as it is wanted, a chunk at most. `chunks`: made at this state of the ring. */
+  pump(chunks: Chunks): void {
     if (!this.hasMore) return;
+    if (this.#missed !== 0) this.#push(formatGap({ id: this.#ring.lastDropped, missed: this.#missed }));
+    this.#missed = 0;
+    const key = `${this.#place} ${this.#view}`;
+    let chunk = chunks.get(key);
+    if (chunk === undefined) {
+      chunk = this.#makeChunk();
+      chunks.set(key, chunk);
+    }
+    this.#place = chunk.end;
+    if (chunk.bytes.length > 0) this.#push(chunk.bytes);
+  }
+
+  /** What comes is to gather until then; what there is already is not held back. Monotonic ms. */
+  gatherUntil(at: number): void {
+    if (this.#place === this.#ring.next) this.#dueAt = at;
+  }
+
+  #makeChunk(): Chunk {
     const pieces: Buffer[] = [];
     let length = 0;
-    const add = (bytes: Buffer): void => {
+    let place = this.#place;
+    const end = Math.min(this.#ring.next, place + LOOKED_AT_MAX);
+    const { filter, withBodies } = this.subscription;
+    for (; place < end && length < CHUNK_BYTES; place++) {
+      const entry = this.#ring.at(place);
+      if (entry.subject !== null && !matches(filter, entry.subject)) continue;
+      const bytes = withBodies ? entry.bytesWithBody : entry.bytes;
       pieces.push(bytes);
       length += bytes.length;
-    };
-    if (this.#missed !== 0) add(formatGap({ id: this.#ring.lastDropped, missed: this.#missed }));
-    this.#missed = 0;
-    const end = Math.min(this.#ring.next, this.#place + LOOKED_AT_MAX);
-    const { filter, withBodies } = this.subscription;
-    for (; this.#place < end && length < CHUNK_BYTES; this.#place++) {
-      const entry = this.#ring.at(this.#place);
-      if (entry.subject !== null && !matches(filter, entry.subject)) continue;
-      add(withBodies ? entry.bytesWithBody : entry.bytes);
     }
-    if (length > 0) this.#push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length));
+    return { bytes: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length), end: place };
   }
 
   /** Comments show both sides that the other is there. Who does not read gets none: they would pile up. */

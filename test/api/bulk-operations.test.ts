@@ -252,16 +252,16 @@ describe('an operation', () => {
 
   it('is counted beside fifty others at most', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const listDeliveries = api.store.listDeliveries.bind(api.store);
-    api.store.listDeliveries = async (request) => {
+    const countDeliveries = api.store.countDeliveries.bind(api.store);
+    api.store.countDeliveries = async (request) => {
       await released;
-      return listDeliveries(request);
+      return countDeliveries(request);
     };
     const body = { dry_run: true };
     const calls = Array.from({ length: 51 }, () => api.call('POST', '/v1/dlq/replay', { body }));
     const { status, headers } = await Promise.race(calls);
     assert.deepEqual([status, headers['retry-after']], [429, '1']);
-    api.store.listDeliveries = listDeliveries;
+    api.store.countDeliveries = countDeliveries;
     release();
     const statuses = (await Promise.all(calls)).map((answer) => answer.status);
     assert.equal(statuses.filter((one) => one === 200).length, 50);

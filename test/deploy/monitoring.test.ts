@@ -92,7 +92,15 @@ async function listMetrics(): Promise<Map<string, readonly string[]>> {
   const metrics = createMetrics('1.2.3');
   const zero = (): number => 0;
   const none = (): Promise<number> => Promise.resolve(0);
-  const gauges = { onWire: zero, waiting: zero, shardsOwned: zero, eventLoopDelaySeconds: zero };
+  const gauges = {
+    onWire: zero,
+    waiting: zero,
+    shardsOwned: zero,
+    oldestDueSeconds: zero,
+    streamsOpen: zero,
+    operationsRunning: zero,
+    eventLoopDelaySeconds: zero,
+  };
   metrics.watch({ ...gauges, unfinished: none, storedBytes: none, largestBacklogs: () => Promise.resolve([]) });
   const known = new Map<string, readonly string[]>();
   for (const { name, type } of await metrics.registry.getMetricsAsJSON()) {

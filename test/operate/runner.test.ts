@@ -1,4 +1,4 @@
-// The runner on a store in memory: what it goes on with, and when it gives up. In the second test the store's list of
+// The runner on a store in memory: what it goes on with, and when it gives up. In the second test the store's count of
 // deliveries fails as it does by a fault of ours.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -67,6 +67,7 @@ async function stand(t: TestContext): Promise<Stand> {
     workOf: () => work,
     isOurs: () => true,
     isDestinationKnown: () => true,
+    isBehind: () => false,
     catchUp: async () => undefined,
     bodyRetentionMs: clock.now(),
     onEnded: (one) => ended.push(one),
@@ -91,7 +92,7 @@ test('what is not counted yet is counted before anything is done', async (t) => 
 
 test('an operation that fails again and again is given up, and is not in the way of what comes', async (t) => {
   const { store, clock, runner, id, ended, errors } = await stand(t);
-  store.listDeliveries = async () => assert.fail('a fault');
+  store.countDeliveries = async () => assert.fail('a fault');
   for (let i = 0; i < 10; i++) {
     await runner.step();
     clock.advance(OPERATE_INTERVAL_MS);

@@ -10,6 +10,9 @@ test('what cannot be read is NaN, and costs no other metric', async () => {
     waiting: () => 0,
     unfinished: () => Promise.reject(new Error('the store is away')),
     shardsOwned: () => 256,
+    oldestDueSeconds: () => 0,
+    streamsOpen: () => 0,
+    operationsRunning: () => 0,
     storedBytes: () => {
       throw new Error('the store is away');
     },
@@ -29,7 +32,15 @@ test('of destinations those are told that are asked for, as they are at each scr
     { destinationId: 'dst_2', unfinished: 20 },
   ];
   const zero = (): number => 0;
-  const gauges = { onWire: zero, waiting: zero, shardsOwned: zero, eventLoopDelaySeconds: zero };
+  const gauges = {
+    onWire: zero,
+    waiting: zero,
+    shardsOwned: zero,
+    oldestDueSeconds: zero,
+    streamsOpen: zero,
+    operationsRunning: zero,
+    eventLoopDelaySeconds: zero,
+  };
   const none = (): Promise<number> => Promise.resolve(0);
   metrics.watch({ ...gauges, unfinished: none, storedBytes: none, largestBacklogs: async () => largest });
   const scrape = async (): Promise<string[]> => {

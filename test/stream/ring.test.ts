@@ -7,6 +7,7 @@ import { MESSAGE_KINDS } from '../../src/stream/message.ts';
 import type { Message } from '../../src/stream/message.ts';
 import { Ring, RING_BYTES_MAX } from '../../src/stream/ring.ts';
 import { Subscriber } from '../../src/stream/subscriber.ts';
+import type { Chunks } from '../../src/stream/subscriber.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const ids = createIds(new ManualClock(), systemRandom);
@@ -55,15 +56,39 @@ it('two hundred streams that are not read hold little, and are told how many of 
   }
   for (let i = 0; i < 40_000; i++) {
     ring.append(messageOf(1_000, i % 2 === 0 ? 'dead' : 'pending'));
-    if (i % 100 === 0) for (const one of subscribers) one.pump();
+    if (i % 100 === 0) {
+      const chunks: Chunks = new Map();
+      for (const one of subscribers) one.pump(chunks);
+    }
   }
   for (const { answer } of subscribers) assert.ok(answer.readableLength <= 2 * 32_768 + 2_048);
   const [one, other] = subscribers.map(readAll);
   assert.equal(one, other);
-  subscribers[0]!.pump();
+  subscribers[0]!.pump(new Map());
   const [, missed] = /"missed":(\d+)/.exec(readAll(subscribers[0]!))!;
   const kept = ring.next - ring.first;
   assert.equal(one!.split('event: delivery').length - 1 + Number(missed) + kept / 2, 20_000);
+});
+
+it('streams that show the same at the same place get the same bytes, and those of another filter their own', () => {
+  const ring = new Ring(ids.next('msg'), () => {});
+  const open = (status: string | null): Subscriber => {
+    const filter = { kinds: new Set(MESSAGE_KINDS), destinationId: null, eventType: null, status };
+    const subscription = { environment: 1, filter, withBodies: false, lastId: null, mayGoOn: () => true };
+    const one = new Subscriber(subscription, ring, { now: 0, onWanted: () => {}, onEnd: () => {} });
+    readAll(one);
+    return one;
+  };
+  const [one, same, other] = [open(null), open(null), open('dead')] as const;
+  for (let i = 0; i < 4; i++) ring.append(messageOf(10, i % 2 === 0 ? 'dead' : 'pending'));
+  const chunks: Chunks = new Map();
+  for (const each of [one, same, other]) each.pump(chunks);
+  const [bytes, sameBytes, otherBytes] = [one, same, other].map(({ answer }) => answer.read() as Buffer);
+  assert.equal(bytes, sameBytes);
+  assert.deepEqual(
+    [bytes, otherBytes].map((text) => text!.toString().split('event: delivery').length - 1),
+    [4, 2],
+  );
 });
 
 function readAll({ answer }: Subscriber): string {

@@ -41,6 +41,7 @@ import {
 } from './queries/configuration/subscriptions.ts';
 import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
 import { readHealth } from './queries/deliveries/health.ts';
+import { countDeliveries } from './queries/deliveries/count-deliveries.ts';
 import { listDeliveries, readDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
 import { recordResults } from './queries/deliveries/recording.ts';
 import { replayDead, retryDelivery } from './queries/deliveries/send-again.ts';
@@ -112,6 +113,7 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
     recordResults: (request) => run(recordResults, context, request),
 
     listDeliveries: (request) => run(listDeliveries, context, request),
+    countDeliveries: (request) => run(countDeliveries, context, request),
     readDelivery: (request) => run(readDelivery, context, request),
     readDeliveries: (request) => run(readDeliveries, context, request),
     retryDelivery: (request) => run(retryDelivery, context, request),

@@ -28,6 +28,7 @@ import {
 } from './queries/configuration/subscriptions.ts';
 import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
 import { readHealth } from './queries/deliveries/health.ts';
+import { countDeliveries } from './queries/deliveries/count-deliveries.ts';
 import { listDeliveries, readDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
 import { recordResults } from './queries/deliveries/record.ts';
 import { replayDead, retryDelivery } from './queries/deliveries/send-again.ts';
@@ -94,6 +95,7 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     recordResults: (request) => writer.run(recordResults, request),
 
     listDeliveries: (request) => reader.run(listDeliveries, request),
+    countDeliveries: (request) => reader.run(countDeliveries, request),
     readDelivery: (request) => reader.run(readDelivery, request),
     readDeliveries: (request) => reader.run(readDeliveries, request),
     retryDelivery: (request) => writer.run(retryDelivery, request),
@@ -158,6 +160,7 @@ export const QUERIES = {
   readHealth,
   recordResults,
   listDeliveries,
+  countDeliveries,
   readDelivery,
   readDeliveries,
   retryDelivery,

@@ -101,6 +101,41 @@ function testDeliveryList(makeScene: MakeScene, propertyRuns: number): void {
     );
   });
 
+  it('counts by every combination of filters, in pieces of any size', async (t) => {
+    const scene = await makeScene(t);
+    const { all, destinations } = await fill(scene);
+    const time = fc.option(
+      fc.integer({ min: -1, max: 9 }).map((hours) => START + hours * HOUR),
+      { nil: null },
+    );
+    const requests = fc.record({
+      environment: fc.constantFrom(LIVE, LIVE, TEST),
+      destinationId: fc.option(fc.constantFrom(...destinations, scene.ids.next('dst')), { nil: null }),
+      status: fc.constantFrom(...DELIVERY_STATUSES.filter((status) => status !== 'pending')),
+      since: time,
+      until: time,
+    });
+    await fc.assert(
+      fc.asyncProperty(requests, fc.integer({ min: 1, max: 20 }), async (request, limit) => {
+        const { environment } = request;
+        // The one in the other environment is pending.
+        const found = all.filter((one) => environment === LIVE && matches(one, { eventId: null, ...request }));
+        let expected = found.map(({ id }) => id);
+        for (let before: DeliveryId | null = null, isFirst = true; isFirst || before !== null; isFirst = false) {
+          const piece = await scene.store.countDeliveries({ ...request, before, limit });
+          const counted: DeliveryId[] = expected.slice(0, limit);
+          expected = expected.slice(limit);
+          assert.deepEqual(
+            [piece.count, piece.newest, piece.oldest],
+            [counted.length, counted[0] ?? null, counted.at(-1) ?? null],
+          );
+          before = piece.next;
+        }
+        assert.deepEqual(expected, []);
+      }),
+    );
+  });
+
   it('shows those that are asked for by their ids as it lists them, and leaves out the others', async (t) => {
     const scene = await makeScene(t);
     const { all } = await fill(scene);
