@@ -4,7 +4,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { NoticeProvider } from './components/notices.tsx';
 import { startTheme } from './preferences.ts';
-import { queryClient, router } from './router.tsx';
+import { preloadPages, queryClient, router } from './router.tsx';
 import './style/tokens.css';
 import './style/base.css';
 import './style/layout.css';
@@ -22,3 +22,5 @@ createRoot(document.getElementById('app')!).render(
     </QueryClientProvider>
   </StrictMode>,
 );
+
+addEventListener('load', () => void preloadPages());

@@ -135,12 +135,18 @@ const cluster = createRoute({
 });
 
 // prettier-ignore
-const inEnvironment = environment.addChildren([
+const pages = [
   overview, deliveries, delivery, events, event, send, destinations, destination, dlq, operations, keys, cluster,
-]);
+] as const;
+
+/** So that any page opens while the service is away, or is another version by then: its script is here already. */
+export async function preloadPages(): Promise<void> {
+  const loading = pages.map(({ options }) => options.component?.preload?.());
+  await Promise.allSettled([...loading, import('./components/palette.tsx')]);
+}
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, signIn, inEnvironment]),
+  routeTree: root.addChildren([home, signIn, environment.addChildren(pages)]),
   context: { queryClient },
   defaultErrorComponent: ({ error, reset }) => <Fault error={error} retry={reset} />,
   scrollRestoration: true,

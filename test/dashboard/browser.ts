@@ -17,7 +17,11 @@ const INSTALL_MS_MAX = 300_000;
 const WAIT_MS_MAX = 60_000;
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const ENSURE_INSTALLED = fileURLToPath(new URL('../../scripts/ensure-installed', import.meta.url));
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+/** Nothing moves that a test would have to wait for. */
+const LOOKS = { viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' } as const;
+const TELL_VIOLATIONS = `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+  console.error('refused by ' + violatedDirective + ': ' + blockedURI));`;
+const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Null where there is none, and none can be installed. */
 async function findBrowser(): Promise<string | null> {
@@ -45,17 +49,22 @@ export async function openBrowser(scope: Scope): Promise<Browser | string> {
   return browser;
 }
 
-/** A page of a profile of its own. Whatever it throws fails the test that looks at `faults`. */
+/** A page of a profile of its own. `faults`: what it throws, what its policy refuses, what it asks for and may not. */
 export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}) {
-  const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({ baseURL: url, ...LOOKS, ...options });
   context.setDefaultTimeout(WAIT_MS_MAX);
   const page = await context.newPage();
   const faults: string[] = [];
+  await page.addInitScript(TELL_VIOLATIONS);
   page.on('pageerror', ({ message }) => faults.push(message));
-  // What is refused, such as by the page's policy; that an endpoint answers 4xx is said there too, and is no fault.
+  // That an endpoint answers 4xx is said there too, and is no fault by itself.
   page.on('console', (message) => {
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
+  });
+  page.on('response', (response) => {
+    const status = response.status();
+    if (status === 403 || status >= 500) faults.push(`${status} ${response.request().method()} ${response.url()}`);
   });
   return { page, faults };
 }
@@ -80,16 +89,27 @@ export async function signIn(page: Page, key: string): Promise<void> {
 
 type Finding = { id: string; help: string; nodes: { target: string[]; failureSummary: string }[] };
 
-/** WCAG 2.2 A and AA, as far as axe can tell. */
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const BY_TAG = { runOnly: TAGS };
+/** The other theme has the same page in other colours. */
+const BY_COLOR = { runOnly: ['color-contrast'] };
+
+/** WCAG 2.2 A and AA, as far as axe can tell, in both themes. */
 export async function findBarriers(page: Page): Promise<string[]> {
   // Not as a tag of the page: its policy would refuse it.
-  await page.evaluate(await readFile(AXE, 'utf8'));
-  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-  const findings = (await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations }) => violations)`,
-  )) as Finding[];
+  await page.evaluate(await axe);
+  const light = await runAxe(page, BY_TAG);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const dark = await runAxe(page, BY_COLOR);
+  await page.emulateMedia({ colorScheme: 'light' });
+  return [...light, ...dark.map((barrier) => `dark: ${barrier}`)];
+}
+
+async function runAxe(page: Page, options: object): Promise<string[]> {
+  const running = `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`;
+  const findings = (await page.evaluate(running)) as Finding[];
   return findings.map(({ id, help, nodes }) => {
-    const places = nodes.map((node) => node.target.join(' '));
+    const places = nodes.map((node) => `${node.target.join(' ')} (${node.failureSummary})`);
     return `${new URL(page.url()).pathname}: ${id}: ${help}: ${places.join(', ')}`;
   });
 }

@@ -16,6 +16,8 @@ export type Scope = { after(cleanup: () => Promise<void>): void };
 /** Settings by name, without the prefix of their variables. */
 export type Settings = Record<string, string>;
 
+type Started = { event: string; url: string; keys: { mode: string; key: string }[]; sign_in_link?: string };
+
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
 const PROGRAM = fileURLToPath(new URL('../../bin/postrider', import.meta.url));
@@ -45,6 +47,8 @@ export class Service {
   url = '';
   /** The test key that the first start printed. */
   key = '';
+  /** Of the last start that was asked for one. */
+  signInLink = '';
   dataDir = '';
   /** Everything that all its processes wrote, standard output and error. */
   output = '';
@@ -61,16 +65,17 @@ export class Service {
   }
 
   /** Resolves when it listens. */
-  async start(): Promise<void> {
+  async start(flags: readonly string[] = []): Promise<void> {
     if (this.dataDir === '') this.dataDir = await mkdtemp(join(tmpdir(), 'postrider-e2e-'));
-    const child = run(['serve', '--json'], this.environment());
+    const child = run(['serve', '--json', ...flags], this.environment());
     this.#child = child;
     this.#exit = exitOf(child);
     child.stderr!.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     const line = await this.#firstLine(child);
-    const started = JSON.parse(line) as { event: string; url: string; keys: { mode: string; key: string }[] };
+    const started = JSON.parse(line) as Started;
     assert.equal(started.event, 'started');
     this.url = started.url;
+    this.signInLink = started.sign_in_link ?? '';
     for (const { mode, key } of started.keys) if (mode === 'test') this.key = key;
   }
 

@@ -23,33 +23,35 @@ export function HealthCard({ id }: { id: string }) {
         <div className="figure">
           <dt>Success, 1 h</dt>
           <dd>{share(health.success_rate_1h)}</dd>
-          <small>{share(health.success_rate_24h)} in 24 h</small>
+          <dd className="note">{share(health.success_rate_24h)} in 24 h</dd>
         </div>
         <div className="figure">
           <dt>Attempt, p50</dt>
           <dd>{health.attempt_seconds.p50 === null ? '–' : seconds(health.attempt_seconds.p50)}</dd>
-          <small>p99 {health.attempt_seconds.p99 === null ? '–' : seconds(health.attempt_seconds.p99)}</small>
+          <dd className="note">
+            p99 {health.attempt_seconds.p99 === null ? '–' : seconds(health.attempt_seconds.p99)}
+          </dd>
         </div>
         <div className="figure">
           <dt>In flight</dt>
           <dd>{count(health.in_flight)}</dd>
-          <small>of {count(health.in_flight_limit)} just now</small>
+          <dd className="note">of {count(health.in_flight_limit)} just now</dd>
         </div>
         <div className="figure">
           <dt>Unfinished</dt>
           <dd>{count(health.unfinished)}</dd>
-          <small>
+          <dd className="note">
             oldest due <Time at={health.oldest_due_at} none="none" />
-          </small>
+          </dd>
         </div>
         <div className="figure">
           <dt>Last success</dt>
           <dd>
             <Time at={health.last_success_at} none="none" />
           </dd>
-          <small>
+          <dd className="note">
             next attempt <Time at={health.next_attempt_at} none="none" />
-          </small>
+          </dd>
         </div>
       </dl>
     </div>

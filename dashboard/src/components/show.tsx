@@ -11,7 +11,7 @@ import { shortId } from '../words/ids.ts';
 import { STATUS } from '../words/outcomes.ts';
 import type { Tone } from '../words/outcomes.ts';
 import { absolute, relative } from '../words/time.ts';
-import { useMode } from './environment.ts';
+import { useMay, useMode } from './environment.ts';
 import { useNotice } from './notices.tsx';
 
 const ticks = new Set<() => void>();
@@ -85,7 +85,8 @@ export function nameOf({ name, url }: Pick<Destination, 'name' | 'url'>): string
 /** A destination by its name; the id only as long as, or where, there is no name to be had. */
 export function DestinationLink({ id }: { id: string }) {
   const mode = useMode();
-  const { data } = useQuery(destinationQuery(mode, id));
+  const may = useMay();
+  const { data } = useQuery({ ...destinationQuery(mode, id), enabled: may('read') });
   return (
     <Link className="cut" to="/$mode/destinations/$id" params={{ mode, id }} title={data?.url ?? id}>
       {data === undefined ? shortId(id) : nameOf(data)}

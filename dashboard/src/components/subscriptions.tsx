@@ -128,7 +128,6 @@ function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () 
       <Field
         label="Event type or pattern"
         required
-        autoFocus
         placeholder="order.paid"
         hint="order.* is one more segment, order.** one or more, ** every event."
         fault={isType ? message : null}

@@ -142,7 +142,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
     setScopes(scopes.includes(scope) ? scopes.filter((other) => other !== scope) : [...scopes, scope]);
   return (
     <form className="stack" onSubmit={(event) => void submit(event)}>
-      <Field label="Name" autoFocus value={name} onChange={({ target }) => setName(target.value)} />
+      <Field label="Name" value={name} onChange={({ target }) => setName(target.value)} />
       {mode === 'live' && (
         <fieldset className="field">
           <legend>Environment</legend>

@@ -6,7 +6,7 @@ import type { FormEvent } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
 import type { Schemas } from '../api/client.ts';
 import { eventQuery, eventsQuery } from '../api/queries.ts';
-import { useMode } from '../components/environment.ts';
+import { useMay, useMode } from '../components/environment.ts';
 import { Field, TextField } from '../components/field.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { DestinationLink, Fault, StatusBadge } from '../components/show.tsx';
@@ -120,7 +120,8 @@ function useDraft(take: (event: Schemas['EventWithBody']) => void): void {
 function LastOfType({ type, onTake }: { type: string; onTake: (body: string) => void }) {
   const mode = useMode();
   const wanted = type.trim();
-  const isType = /^[\w-]+(\.[\w-]+)+$/.test(wanted);
+  const may = useMay();
+  const isType = may('read') && /^[\w-]+(\.[\w-]+)+$/.test(wanted);
   const { data } = useQuery({ ...eventsQuery(mode, { type: wanted }), enabled: isType, retry: false });
   const last = isType ? data?.data.find((event) => event.type === wanted) : undefined;
   const { data: event } = useQuery({ ...eventQuery(mode, last?.event_id ?? ''), enabled: last !== undefined });

@@ -1,0 +1,93 @@
+// A customer did not get an event: why, and what puts it right.
+import assert from 'node:assert/strict';
+import { ok, startReceiver } from '../../e2e/receiver.ts';
+import { keyboard, mouse } from '../hands.ts';
+import { api, journey, scope, service, traffic } from '../stage.ts';
+import { createKey } from '../browser.ts';
+
+const IN_AN_HOUR = { retry_policy: { schedule_seconds: [3_600], jitter: 0 } };
+
+for (const [number, hand] of [mouse, keyboard].entries()) {
+  journey(
+    `from signing in: a filter that does not match is found and the event replayed, ${hand.name}`,
+    async ({ page }) => {
+      const receiver = await startReceiver(scope, ok);
+      const type = `invoice.issued.no${number}`;
+      const destination = await api.destination(receiver.url, { name: `Initech billing ${number}` });
+      await api.subscribe(destination, type, { '$.total': { $gte: 50 } });
+      const { event_id: eventId } = await api.publish(type, { total: 20 });
+      await page.goto('/');
+      await hand.write(page.getByLabel('API key'), await createKey(service, 'test'));
+      await hand.press(page.getByRole('button', { name: 'Sign in' }));
+
+      await hand.press(page.getByRole('link', { name: 'Events', exact: true }));
+      await hand.write(page.getByLabel('Type or pattern'), type);
+      await hand.press(page.getByRole('link', { name: type }));
+      await page.getByText('It went nowhere').waitFor();
+      await page.getByText('Does not match').waitFor();
+      await page.getByText('$.total $gte 50').waitFor();
+      await page.getByText('does not hold; there is 20').waitFor();
+
+      await hand.press(page.getByRole('link', { name: `Initech billing ${number}` }));
+      await hand.press(page.getByRole('button', { name: 'Add', exact: true }));
+      await hand.write(page.getByLabel('Event type or pattern'), type);
+      await hand.write(page.getByLabel(/^Filter/), '{"$.total":{"$lt":50}}');
+      await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }));
+      await page.getByText('{"$.total":{"$lt":50}}').waitFor();
+
+      await page.goBack();
+      await hand.press(page.getByRole('button', { name: 'Replay' }));
+      await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Replay' }));
+      await page.getByText('1 new delivery scheduled.').waitFor();
+      const [request] = await receiver.arrived(1);
+      assert.deepEqual([request!.eventId, request!.data], [eventId, { total: 20 }]);
+      await page.getByRole('table', { name: 'Deliveries of this event' }).getByText('Succeeded').waitFor();
+    },
+    { scopes: null },
+  );
+
+  journey(`a receiver that answered 500 is healed, and gets it by a retry, ${hand.name}`, async ({ page }) => {
+    const name = `Hooli shipping ${number}`;
+    const type = `parcel.sent.no${number}`;
+    const receiver = await startReceiver(scope, (request) => request.answer(500, { body: 'out of paper' }));
+    const destination = await api.destination(receiver.url, { name, ...IN_AN_HOUR });
+    await api.subscribe(destination, type);
+    const id = await api.publishToOne(type);
+    await api.deliveryWhen(id, ({ attempt_count: count }) => count === 1);
+    await page.goto('/test');
+    await hand.press(page.getByRole('link', { name: 'Deliveries', exact: true }));
+    await hand.choose(page.getByLabel('Destination', { exact: true }), name);
+    await page.waitForURL(/destination_id=/);
+    await hand.choose(page.getByLabel('Status', { exact: true }), 'Retrying');
+    await page.waitForURL(/status=retrying/);
+    await hand.press(page.getByRole('link', { name: type }));
+    await page.getByText('Answered 500; success is 2xx.').waitFor();
+    await page.getByText('The receiver has an error of its own.').waitFor();
+    await page.getByText('out of paper').waitFor();
+
+    receiver.respond = ok;
+    await hand.press(page.getByRole('button', { name: 'Retry now' }));
+    await page.getByRole('heading', { name: 'Attempt 2: succeeded' }).waitFor();
+    const ids = receiver.requests.map(({ deliveryId }) => deliveryId);
+    assert.deepEqual(ids, [id, id]);
+
+    await page.goBack();
+    await page.waitForURL(/status=retrying/);
+    assert.equal(
+      await page.getByLabel('Status', { exact: true }).inputValue(),
+      'retrying',
+      'back restores the filters',
+    );
+  });
+}
+
+journey('a delivery is found by the beginning of its id, with the keyboard alone', async ({ page }) => {
+  await page.goto('/test');
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  await page.keyboard.press('/');
+  await page.getByRole('combobox', { name: 'Search' }).waitFor();
+  await page.keyboard.type(traffic().deadId.slice(0, -8));
+  await page.getByRole('option', { name: traffic().deadId }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(new RegExp(`/test/deliveries/${traffic().deadId}$`));
+});

@@ -1,0 +1,85 @@
+// A destination went down; and its secret is rotated while its receiver goes on verifying.
+import assert from 'node:assert/strict';
+import { Webhook } from 'standardwebhooks';
+import { ok, startReceiver } from '../../e2e/receiver.ts';
+import type { Received } from '../../e2e/receiver.ts';
+import { keyboard, mouse } from '../hands.ts';
+import { api, journey, scope } from '../stage.ts';
+
+const EVENTS = 4;
+const IN_AN_HOUR = { retry_policy: { schedule_seconds: [3_600], jitter: 0 } };
+const isAnswered = ({ status }: Received): boolean => status === 200;
+
+for (const [number, hand] of [mouse, keyboard].entries()) {
+  journey(`one that is down is seen, paused, resumed and recovered, ${hand.name}`, async ({ page }) => {
+    const name = `Vandelay imports ${number}`;
+    const type = `import.landed.no${number}`;
+    const receiver = await startReceiver(scope, (request) => request.answer(502));
+    const destination = await api.destination(receiver.url, { name, ...IN_AN_HOUR });
+    await api.subscribe(destination, type);
+    const ids: string[] = [];
+    for (let event = 0; event < EVENTS; event++) ids.push(await api.publishToOne(type, { event }));
+    for (const id of ids) await api.deliveryWhen(id, ({ attempt_count: count }) => count === 1);
+
+    await page.goto('/test');
+    const row = page.getByRole('table', { name: 'Destinations in trouble' }).getByRole('row', { name });
+    await row.getByText('502').waitFor();
+    await hand.press(row.getByRole('button', { name: 'Pause' }));
+    await row.getByRole('button', { name: 'Resume' }).waitFor();
+    assert.equal((await api.readDestination(destination.id)).status, 'paused');
+    const held = await api.publishToOne(type, { event: EVENTS });
+
+    await hand.press(row.getByRole('link', { name }));
+    await page.getByText('Paused: events wait here and spend no attempts.').waitFor();
+    receiver.respond = ok;
+    assert.equal(receiver.requests.length, EVENTS, 'nothing is sent while it is paused');
+    await hand.press(page.getByRole('button', { name: 'Resume' }));
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await receiver.arrival(({ deliveryId }) => deliveryId === held);
+
+    await hand.press(page.getByRole('button', { name: 'Recover' }));
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(`${EVENTS} deliveries`).waitFor();
+    await hand.press(dialog.getByRole('button', { name: 'Send them' }));
+    await dialog.getByText(`${EVENTS} of ${EVENTS} deliveries`).waitFor();
+    await hand.press(dialog.getByRole('button', { name: 'Close' }));
+    await receiver.until(() => receiver.requests.filter(isAnswered).length === EVENTS + 1, 'all of them');
+    const answered = receiver.requests.filter(isAnswered).map(({ deliveryId }) => deliveryId);
+    assert.deepEqual(answered.sort(), [...ids, held].sort(), 'each once');
+  });
+}
+
+const verifies = (secret: string, { body, headers }: Received): boolean => {
+  try {
+    new Webhook(secret).verify(body.toString(), headers);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+journey('a secret is rotated: both verify while they overlap, the new one alone afterwards', async ({ page }) => {
+  const receiver = await startReceiver(scope, ok);
+  const destination = await api.subscribed(receiver.url, 'key.turned', { name: 'Umbrella labs' });
+  const { signing_secret: old } = destination;
+  const publish = async (): Promise<Received> => {
+    const id = await api.publishToOne('key.turned');
+    return receiver.arrival(({ deliveryId }) => deliveryId === id);
+  };
+  await page.goto(`/test/destinations/${destination.id}`);
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await page.getByLabel('Overlap').selectOption('1 day');
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  const secret = await page.getByText(/^whsec_/).innerText();
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+  await page.getByText(/signs for 23:59:\d\d more/).waitFor();
+  assert.equal(await page.getByText(/whsec_/).count(), 0, 'it is nowhere on the page any more');
+  const both = await publish();
+  assert.deepEqual([verifies(old, both), verifies(secret, both)], [true, true]);
+
+  await page.getByRole('button', { name: 'End now' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'End it' }).click();
+  await page.getByRole('button', { name: 'Rotate' }).waitFor();
+  const one = await publish();
+  assert.deepEqual([verifies(old, one), verifies(secret, one)], [false, true]);
+});

@@ -1,0 +1,61 @@
+// A page that is open while the service is gone and comes back. A relay keeps the address, as a service that is told
+// its port does.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { after, before } from 'node:test';
+import { ok, startReceiver } from '../../e2e/receiver.ts';
+import { api, journey, scope, service } from '../stage.ts';
+
+let address = '';
+const relay = createServer((socket) => {
+  const upstream = connect(Number(new URL(service.url).port), '127.0.0.1');
+  pass(socket, upstream);
+  pass(upstream, socket);
+});
+
+before(async () => {
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  address = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+});
+after(() => relay.close());
+
+function pass(from: Socket, to: Socket): void {
+  from.pipe(to);
+  from.on('error', () => to.destroy());
+  from.on('close', () => to.destroy());
+}
+
+/** Of the pages: that of the last one in their list tells. */
+const ALL_SCRIPTS_ARE_HERE = `performance.getEntriesByType('resource').some(({ name, responseEnd }) =>
+  name.includes('/assets/cluster-') && responseEnd > 0)`;
+
+journey(
+  'a page goes on by itself after the service was cut off and started again, its live tail too',
+  async ({ page }) => {
+    const receiver = await startReceiver(scope, ok);
+    await api.subscribed(receiver.url, 'life.**');
+    const tail = page.getByRole('table', { name: 'Deliveries' });
+    await page.goto('/test/deliveries');
+    await tail.waitFor();
+    await page.waitForFunction(ALL_SCRIPTS_ARE_HERE);
+    await page.evaluate('window.isSame = true');
+    await api.publish('life.before');
+    await tail.getByRole('link', { name: 'life.before' }).waitFor();
+
+    await service.kill();
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
+    await service.start();
+    await page.getByRole('table', { name: 'Events' }).waitFor();
+    await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
+    await api.publish('life.after');
+    await tail.getByRole('link', { name: 'life.after' }).waitFor();
+    // The first may have been read when the stream was opened again: this one is told by it.
+    await api.publish('life.goes.on');
+    await tail.getByRole('link', { name: 'life.goes.on' }).waitFor();
+    assert.equal(await page.evaluate('window.isSame'), true, 'it is still the page that was open before');
+  },
+  { url: () => address },
+);

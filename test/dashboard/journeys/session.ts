@@ -1,0 +1,115 @@
+// Who is signed in, for how long, and what a key may not do.
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { Api } from '../../e2e/api.ts';
+import { createKey, openPage, signIn } from '../browser.ts';
+import { api, journey, service, traffic } from '../stage.ts';
+
+const MANAGING = ['Edit', 'Pause', 'Delete', 'Rotate', 'Add', 'Remove', 'Send a test event'];
+const OPERATING = ['Recover', 'Retry now', 'Replay', 'Replay all', 'Replay with all its retries'];
+
+/** The buttons of every page that has any. */
+async function buttonsOf(page: Page): Promise<string[]> {
+  const { deadId, brokenDestination } = traffic();
+  const { event_id: eventId } = await api.delivery(deadId);
+  const seen: string[] = [];
+  const paths = ['', '/destinations', `/destinations/${brokenDestination.id}`, '/dlq', '/operations'];
+  for (const path of [...paths, `/deliveries/${deadId}`, `/events/${eventId}`]) {
+    await page.goto(`/test${path}`);
+    await page.locator('main').locator('table, .empty').first().waitFor();
+    await page.getByRole('link', { name: 'Operations', exact: true }).waitFor();
+    if (path.startsWith('/destinations/')) await page.getByLabel('Health', { exact: true }).waitFor();
+    seen.push(...(await page.locator('main').getByRole('button').allInnerTexts()));
+  }
+  return seen;
+}
+
+journey(
+  'with a key that may only read, nothing is shown that changes anything',
+  async ({ page }) => {
+    const buttons = await buttonsOf(page);
+    for (const name of [...MANAGING, ...OPERATING]) assert.ok(!buttons.includes(name), name);
+    assert.equal(await page.getByRole('checkbox').count(), 0, 'nothing is selected for nothing');
+    for (const name of ['API keys', 'Cluster', 'Send an event']) {
+      assert.equal(await page.getByRole('link', { name }).count(), 0, name);
+    }
+  },
+  { scopes: 'read' },
+);
+
+journey(
+  'with a key that may not operate, what manages destinations is there and what sends again is not',
+  async ({ page }) => {
+    const buttons = await buttonsOf(page);
+    for (const name of ['Edit', 'Pause', 'Delete']) assert.ok(buttons.includes(name), name);
+    for (const name of OPERATING) assert.ok(!buttons.includes(name), name);
+  },
+  { scopes: 'read,manage' },
+);
+
+journey(
+  'a key that cannot read is told so, and may do what it can',
+  async ({ page }) => {
+    await page.goto('/test');
+    await page.getByText('This key cannot read').waitFor();
+    await page.getByRole('link', { name: 'Send an event' }).click();
+    await page.getByLabel('Type').fill('order.shipped');
+    await page.getByLabel('Body').fill('{"order_id":12345678901234567890}');
+    await page.getByRole('button', { name: 'Send to test' }).click();
+    await page.getByText(/^evt_/).waitFor();
+  },
+  { scopes: 'publish' },
+);
+
+journey(
+  'signing out ends the session, also for who kept its cookie, and a deep link leads back after signing in',
+  async ({ page }) => {
+    const key = await createKey(service, 'test');
+    await signIn(page, key);
+    const cookies = await page.context().cookies();
+    await page.getByRole('button', { name: /^Sign out/ }).click();
+    await page.getByLabel('API key').waitFor();
+    assert.deepEqual(await page.context().cookies(), [], 'the browser has forgotten it');
+    await page.goBack();
+    await page.getByLabel('API key').waitFor();
+
+    await page.context().addCookies(cookies);
+    await page.goto('/test/events?type=order.*');
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/test\/events\?type=order/);
+    await page.getByRole('link', { name: 'order.paid' }).first().waitFor();
+  },
+  { scopes: null },
+);
+
+journey(
+  'a page whose key is revoked leads to signing in by itself',
+  async ({ page }) => {
+    const admin = new Api(service, await createKey(service, 'test', 'admin'));
+    const asked = { mode: 'test', scopes: ['read'] };
+    const key = await admin.expect<{ id: string; secret: string }>(201, 'POST', '/v1/api-keys', asked);
+    await signIn(page, key.secret);
+    await admin.expect(204, 'DELETE', `/v1/api-keys/${key.id}`);
+    await page.getByLabel('API key').waitFor();
+  },
+  { scopes: null },
+);
+
+journey(
+  'the link that is printed at the start signs in once',
+  async ({ page }) => {
+    const link = service.signInLink;
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    const another = await openPage(page.context().browser()!, service.url);
+    await another.page.goto(link);
+    await another.page.getByText('That link has been used or is too old').waitFor();
+    assert.deepEqual(await another.page.context().cookies(), []);
+    assert.deepEqual(another.faults, []);
+    await another.page.context().close();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  },
+  { scopes: null },
+);
