@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
-import type { DryRun, Operation } from '../api/coming.ts';
+import type { DryRun, Operation } from '../api/client.ts';
 import { plural } from '../words/numbers.ts';
 import { Dialog } from './dialog.tsx';
 import { useMode } from './environment.ts';

@@ -1,7 +1,7 @@
 // Which subscriptions an event goes to, which it nearly did, and the condition that decided.
 import { useQuery } from '@tanstack/react-query';
 import { answerOf, api, ApiError } from '../api/client.ts';
-import type { Explained } from '../api/coming.ts';
+import type { Schemas } from '../api/client.ts';
 import { useMode } from './environment.ts';
 import { Card } from './page.tsx';
 import { Badge, DestinationLink } from './show.tsx';
@@ -33,7 +33,7 @@ export function ExplainCard({ request }: { request: Request }) {
   );
 }
 
-function Subscription({ found }: { found: Explained }) {
+function Subscription({ found }: { found: Schemas['ExplainedSubscription'] }) {
   const failed = found.filter.filter(({ holds }) => !holds);
   return (
     <li className="stack-small">

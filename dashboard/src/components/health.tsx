@@ -10,7 +10,7 @@ const TONE = { healthy: 'good', failing: 'bad', paused: 'wait', idle: '' } as co
 export function HealthCard({ id }: { id: string }) {
   const mode = useMode();
   const { data: health } = useQuery(healthQuery(mode, id));
-  if (health == null) return null;
+  if (health === undefined) return null;
   const share = (value: number | null): string => (value === null ? '–' : percent(value));
   return (
     <div className="stack-small">

@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answerOf, api } from '../api/client.ts';
 import type { Destination } from '../api/client.ts';
-import { deliveriesQuery, destinationQuery, healthQuery } from '../api/queries.ts';
+import { deliveriesQuery, destinationQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { PauseButton } from '../components/destination-actions.tsx';
@@ -72,11 +72,10 @@ function PausedNote({ destination }: { destination: Destination }) {
 
 function Actions({ destination }: { destination: Destination }) {
   const may = useMay();
-  const hasHealth = useQuery(healthQuery(useMode(), destination.id)).data != null;
   return (
     <>
-      {may('manage') && hasHealth && <TestButton id={destination.id} />}
-      {may('operate') && hasHealth && <RecoverButton id={destination.id} />}
+      {may('manage') && <TestButton id={destination.id} />}
+      {may('operate') && <RecoverButton id={destination.id} />}
       {may('manage') && <Edit destination={destination} />}
       <PauseButton id={destination.id} isPaused={destination.status === 'paused'} />
       {may('manage') && <Delete destination={destination} />}

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { answerOf, api } from '../api/client.ts';
-import type { Operation, OperationStatus } from '../api/coming.ts';
+import type { Operation } from '../api/client.ts';
 import { operationsQuery } from '../api/queries.ts';
 import { useMay, useMode } from '../components/environment.ts';
 import { pick } from '../components/filters.tsx';
@@ -18,7 +18,7 @@ const KIND: Record<Operation['kind'], string> = {
   destination_recovery: 'Recovery of a destination',
   event_replay: 'Replay of events',
 };
-const STATUS: Record<OperationStatus, { word: string; tone: Tone }> = {
+const STATUS: Record<Operation['status'], { word: string; tone: Tone }> = {
   running: { word: 'Running', tone: 'wait' },
   paused: { word: 'Paused', tone: 'idle' },
   done: { word: 'Done', tone: 'good' },

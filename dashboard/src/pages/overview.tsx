@@ -1,7 +1,7 @@
 // Do events flow, which destination is in trouble and why, what helps.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import type { StatsNow, StatsPoint, Trouble } from '../api/coming.ts';
+import type { Schemas, StatsPoint } from '../api/client.ts';
 import { deliveriesQuery, destinationsQuery, RANGES, statsNowQuery, statsQuery } from '../api/queries.ts';
 import type { Range } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
@@ -35,15 +35,15 @@ function Now() {
   return (
     <div className="stack">
       <Fault error={error} />
-      {now != null && <Figures now={now} />}
-      {now != null && <Troubles troubles={now.troubles} />}
-      {now != null && <Charts />}
+      {now !== undefined && <Figures now={now} />}
+      {now !== undefined && <Troubles troubles={now.troubles} />}
+      {now !== undefined && <Charts />}
       <Latest />
     </div>
   );
 }
 
-function Figures({ now }: { now: StatsNow }) {
+function Figures({ now }: { now: Schemas['StatsNow'] }) {
   const mode = useMode();
   const waiting = now.pending + now.retrying;
   return (
@@ -83,7 +83,7 @@ function Figures({ now }: { now: StatsNow }) {
   );
 }
 
-function Troubles({ troubles }: { troubles: readonly Trouble[] }) {
+function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
   const mode = useMode();
   if (troubles.length === 0) {
     return (
@@ -154,7 +154,7 @@ export function Charts({ destinationId }: { destinationId?: string }) {
   const search: Search = useSearch({ strict: false });
   const range: Range = search['range'] !== undefined && search['range'] in RANGES ? (search['range'] as Range) : '1h';
   const { data } = useQuery(statsQuery(mode, range, destinationId));
-  if (data == null) return null;
+  if (data === undefined) return null;
   const times = data.data.map(({ at }) => Date.parse(at) / 1_000);
   const perSecond = (value: number): number => value / STEP_SECONDS[data.step];
   const attempts = data.data.map(attemptsOf);
