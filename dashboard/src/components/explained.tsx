@@ -34,7 +34,6 @@ export function ExplainCard({ request }: { request: Request }) {
 }
 
 function Subscription({ found }: { found: Schemas['ExplainedSubscription'] }) {
-  const failed = found.filter.filter(({ holds }) => !holds);
   return (
     <li className="stack-small">
       <div className="row">
@@ -42,15 +41,21 @@ function Subscription({ found }: { found: Schemas['ExplainedSubscription'] }) {
         <DestinationLink id={found.destination_id} />
       </div>
       {!found.pattern_matches && <p className="muted">Its pattern does not match the type.</p>}
-      {failed.map(({ path, operator, expected, found: value }, index) => (
-        <p key={index} className="small">
-          <code>
-            {path} {operator} {JSON.stringify(expected)}
-          </code>
-          <span className="muted"> does not hold; there is </span>
-          <code>{value === null || value === undefined ? 'nothing' : JSON.stringify(value)}</code>
-        </p>
-      ))}
+      <Conditions conditions={found.filter} />
     </li>
   );
+}
+
+/** All of them: within an $or or a $not, those that hold decide too. */
+export function Conditions({ conditions }: { conditions: readonly Schemas['ExplainedCondition'][] }) {
+  return conditions.map(({ path, operator, expected, found, holds }, index) => (
+    <p key={index} className="small">
+      <span className={holds ? 'tone-good' : 'tone-bad'}>{holds ? 'holds ' : 'fails '}</span>
+      <code>
+        {path} {operator} {JSON.stringify(expected)}
+      </code>
+      <span className="muted"> there is </span>
+      <code>{found === null || found === undefined ? 'nothing' : JSON.stringify(found)}</code>
+    </p>
+  ));
 }

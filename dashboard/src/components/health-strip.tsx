@@ -7,10 +7,11 @@ import { useMode } from './environment.ts';
 
 const MINUTES = 60;
 const HEIGHT = 20;
+const EVERY_MINUTE = { refetchInterval: 60_000, staleTime: 60_000 };
 
-export function HealthStrip({ id }: { id: string }) {
+export function HealthStrip({ id, isSeen }: { id: string; isSeen: boolean }) {
   const mode = useMode();
-  const { data } = useQuery(statsQuery(mode, '1h', id));
+  const { data } = useQuery({ ...statsQuery(mode, '1h', id), ...EVERY_MINUTE, enabled: isSeen });
   if (data === undefined) return <span className="muted">–</span>;
   const points = data.data.slice(-MINUTES).map(attemptsOf);
   const good = points.reduce((sum, point) => sum + point.good, 0);

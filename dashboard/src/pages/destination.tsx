@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answerOf, api } from '../api/client.ts';
 import type { Destination } from '../api/client.ts';
-import { deliveriesQuery, destinationQuery } from '../api/queries.ts';
+import { deliveriesQuery, destinationQuery, healthQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { PauseButton } from '../components/destination-actions.tsx';
@@ -16,7 +16,7 @@ import { DestinationBadge, Empty, Fault, FullTime, Id, nameOf } from '../compone
 import { SigningKeys } from '../components/signing-keys.tsx';
 import { Subscriptions } from '../components/subscriptions.tsx';
 import { TestButton } from '../components/test-event.tsx';
-import { RecoverButton } from '../components/bulk-operation.tsx';
+import { RecoverButton } from '../components/recover.tsx';
 import { policyInWords } from '../words/retry-policy.ts';
 import { Charts } from './overview.tsx';
 
@@ -153,13 +153,14 @@ function Latest({ id }: { id: string }) {
 }
 
 function Facts({ destination }: { destination: Destination }) {
+  const { data: health } = useQuery(healthQuery(useMode(), destination.id));
   const { retry_policy: policy, headers, metadata } = destination;
   return (
     <Card title="About">
       <dl className="facts">
         <dt>Status</dt>
         <dd>
-          <DestinationBadge destination={destination} />
+          <DestinationBadge destination={destination} state={health?.state} />
         </dd>
         <dt>URL</dt>
         <dd className="mono">{destination.url}</dd>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { answerOf, api } from '../api/client.ts';
-import type { Delivery, DryRun, Operation } from '../api/client.ts';
+import type { Delivery } from '../api/client.ts';
 import { dlqQuery } from '../api/queries.ts';
 import { BulkOperationButton } from '../components/bulk-operation.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
@@ -143,7 +143,14 @@ type ReplayProps = { label: string; title: string; filter: Search; className?: s
 
 function ReplayAll({ label, title, filter, className = 'button' }: ReplayProps) {
   const mode = useMode();
-  const start = (dryRun: boolean): Promise<Operation | DryRun> =>
-    answerOf(api(mode).POST('/v1/dlq/replay', { body: { ...(filter as object), dry_run: dryRun } }));
-  return <BulkOperationButton label={label} title={title} verb="Replay them" className={className} start={start} />;
+  return (
+    <BulkOperationButton
+      label={label}
+      title={title}
+      verb="Replay them"
+      className={className}
+      initial={() => filter}
+      start={(request, pace) => answerOf(api(mode).POST('/v1/dlq/replay', { body: { ...request, ...pace } }))}
+    />
+  );
 }

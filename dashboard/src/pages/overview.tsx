@@ -32,12 +32,13 @@ function Unreadable() {
 function Now() {
   const mode = useMode();
   const { data: now, error } = useQuery(statsNowQuery(mode));
+  const hasDestinations = now !== undefined && now.destinations.active + now.destinations.paused > 0;
   return (
     <div className="stack">
       <Fault error={error} />
       {now !== undefined && <Figures now={now} />}
-      {now !== undefined && <Troubles troubles={now.troubles} />}
-      {now !== undefined && <Charts />}
+      {hasDestinations && <Troubles troubles={now.troubles} />}
+      {hasDestinations && <Charts />}
       <Latest />
     </div>
   );
@@ -69,7 +70,9 @@ function Figures({ now }: { now: Schemas['StatsNow'] }) {
       </div>
       <div className="figure">
         <dt>Oldest due</dt>
-        <dd>{now.oldest_due_at === null ? 'none' : <Time at={now.oldest_due_at} />}</dd>
+        <dd>
+          <Time at={now.oldest_due_at} none="none" />
+        </dd>
       </div>
       <div className="figure">
         <dt>Dead in 24 h</dt>
@@ -112,7 +115,11 @@ function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
               <tr key={trouble.destination_id}>
                 <td className="lead">
                   <Badge tone={trouble.state === 'paused' ? 'idle' : 'bad'}>
-                    <Link className="strong" to="/$mode/destinations/$id" params={{ mode, id: trouble.destination_id }}>
+                    <Link
+                      className="cut strong"
+                      to="/$mode/destinations/$id"
+                      params={{ mode, id: trouble.destination_id }}
+                    >
                       {trouble.name ?? trouble.destination_id}
                     </Link>
                   </Badge>
