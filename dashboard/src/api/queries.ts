@@ -62,6 +62,12 @@ export const eventQuery = (mode: Mode, id: string) =>
     structuralSharing: false,
   });
 
+export const explainQuery = (mode: Mode, body: Schemas['ExplainInput']) =>
+  queryOptions({
+    queryKey: [mode, 'explain', body],
+    queryFn: ({ signal }) => answerOf(api(mode).POST('/v1/explain', { body, signal })),
+  });
+
 export const destinationQuery = (mode: Mode, id: string) =>
   queryOptions({
     queryKey: [mode, 'destination', id],

@@ -1,7 +1,7 @@
 // What touches many deliveries says how many before it does, and shows how far it is after.
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
 import type { DryRun, Operation } from '../api/client.ts';
@@ -9,10 +9,10 @@ import { plural } from '../words/numbers.ts';
 import { Dialog } from './dialog.tsx';
 import { useMode } from './environment.ts';
 import { Field } from './field.tsx';
+import { useSettled } from './settled.ts';
 import { Fault, Time } from './show.tsx';
 import { OperationProgress } from './operation-progress.tsx';
 
-const TYPING_MS = 400;
 const PER_SECOND = 100;
 
 type Pace = { dry_run: boolean; per_second: number };
@@ -112,16 +112,6 @@ function Counted({ counted }: { counted: DryRun | undefined }) {
       .
     </p>
   );
-}
-
-/** The value when it has not changed for a moment: each is counted in the store. */
-function useSettled<T>(value: T): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
 
 function Started({ id, onClose }: { id: string; onClose: () => void }) {
