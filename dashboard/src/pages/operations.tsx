@@ -108,7 +108,7 @@ function Request({ request }: Pick<Operation, 'request'>) {
       {ids.map((id) => (
         <DestinationLink key={id} id={id} />
       ))}
-      <span className="muted small">{inWords(request)}</span>
+      <div className="muted small">{inWords(request)}</div>
     </>
   );
 }
