@@ -23,25 +23,27 @@ export function HealthCard({ id }: { id: string }) {
         <div className="figure">
           <dt>Success, 1 h</dt>
           <dd>{share(health.success_rate_1h)}</dd>
-          <small>{share(health.success_rate_24h)} in 24 h</small>
+          <dd className="note">{share(health.success_rate_24h)} in 24 h</dd>
         </div>
         <div className="figure">
           <dt>Attempt time, p50</dt>
           <dd>{health.attempt_seconds.p50 === null ? '–' : seconds(health.attempt_seconds.p50)}</dd>
-          <small>p99 {health.attempt_seconds.p99 === null ? '–' : seconds(health.attempt_seconds.p99)}</small>
+          <dd className="note">
+            p99 {health.attempt_seconds.p99 === null ? '–' : seconds(health.attempt_seconds.p99)}
+          </dd>
         </div>
         <div className="figure">
           <dt>In flight</dt>
           <dd>{count(health.in_flight)}</dd>
-          <small>of {count(health.in_flight_limit)} just now</small>
+          <dd className="note">of {count(health.in_flight_limit)} just now</dd>
         </div>
         <div className="figure">
           <dt>Unfinished</dt>
           <dd>{count(health.unfinished)}</dd>
           {health.oldest_due_at !== null && (
-            <small>
+            <dd className="note">
               oldest due <Time at={health.oldest_due_at} />
-            </small>
+            </dd>
           )}
         </div>
         <div className="figure">
@@ -49,7 +51,9 @@ export function HealthCard({ id }: { id: string }) {
           <dd>
             <Time at={health.last_success_at} none="none" />
           </dd>
-          {health.consecutive_failures > 0 && <small>{plural(health.consecutive_failures, 'failure')} since</small>}
+          {health.consecutive_failures > 0 && (
+            <dd className="note">{plural(health.consecutive_failures, 'failure')} since</dd>
+          )}
         </div>
         <div className="figure">
           <dt>Next attempt</dt>
@@ -61,9 +65,9 @@ export function HealthCard({ id }: { id: string }) {
             )}
           </dd>
           {health.held_until !== null && (
-            <small>
+            <dd className="note">
               asked to wait: <Time at={health.held_until} />
-            </small>
+            </dd>
           )}
         </div>
       </dl>

@@ -66,7 +66,9 @@ function Figures({ now }: { now: Schemas['StatsNow'] }) {
       <div className="figure">
         <dt>Unfinished</dt>
         <dd>{count(waiting)}</dd>
-        <small>{now.held > 0 ? `${count(now.held)} held by pauses` : `${count(now.in_flight)} on the wire`}</small>
+        <dd className="note">
+          {now.held > 0 ? `${count(now.held)} held by pauses` : `${count(now.in_flight)} on the wire`}
+        </dd>
       </div>
       <div className="figure">
         <dt>Oldest due</dt>
