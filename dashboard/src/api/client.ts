@@ -2,7 +2,6 @@
 // that a script of this page sends it. A refusal is thrown as an ApiError.
 import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.d.ts';
-import type { ComingPaths } from './coming.ts';
 
 export type Mode = 'live' | 'test';
 export type Schemas = components['schemas'];
@@ -16,6 +15,9 @@ export type ApiKey = Schemas['ApiKey'];
 export type Scope = Schemas['Scope'];
 export type DeliveryStatus = Schemas['DeliveryStatus'];
 export type Outcome = Schemas['Outcome'];
+export type Operation = Schemas['Operation'];
+export type DryRun = Schemas['DryRun'];
+export type StatsPoint = Schemas['StatsPoint'];
 
 export type Page<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
 
@@ -44,7 +46,7 @@ export function api(mode: Mode) {
 }
 
 function createApi(mode: Mode) {
-  return createClient<paths & ComingPaths>({ headers: { 'postrider-mode': mode }, fetch: fetchOrFail });
+  return createClient<paths>({ headers: { 'postrider-mode': mode }, fetch: fetchOrFail });
 }
 
 /** The body of a success; what is none is thrown. */

@@ -1,9 +1,18 @@
 // What pages read, each under a key that begins with its mode, so that nothing of live shows in test or the reverse.
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';
-import { answerOf, api, ApiError } from './client.ts';
-import type { ApiKey, Delivery, Destination, Mode, Page, PostriderEvent, Schemas, Subscription } from './client.ts';
-import type { Operation, Step } from './coming.ts';
+import { answerOf, api } from './client.ts';
+import type {
+  ApiKey,
+  Delivery,
+  Destination,
+  Mode,
+  Operation,
+  Page,
+  PostriderEvent,
+  Schemas,
+  Subscription,
+} from './client.ts';
 import { parseExact } from '../words/exact-json.ts';
 
 type Query = Record<string, string | undefined>;
@@ -53,6 +62,12 @@ export const eventQuery = (mode: Mode, id: string) =>
     structuralSharing: false,
   });
 
+export const explainQuery = (mode: Mode, body: Schemas['ExplainInput']) =>
+  queryOptions({
+    queryKey: [mode, 'explain', body],
+    queryFn: ({ signal }) => answerOf(api(mode).POST('/v1/explain', { body, signal })),
+  });
+
 export const destinationQuery = (mode: Mode, id: string) =>
   queryOptions({
     queryKey: [mode, 'destination', id],
@@ -78,19 +93,19 @@ export const healthQuery = (mode: Mode, id: string) =>
   queryOptions({
     queryKey: [mode, 'health', id],
     queryFn: ({ signal }) =>
-      orAbsent(answerOf(api(mode).GET('/v1/destinations/{id}/health', { params: { path: { id } }, signal }))),
+      answerOf(api(mode).GET('/v1/destinations/{id}/health', { params: { path: { id } }, signal })),
     refetchInterval: 5_000,
   });
 
 export const statsNowQuery = (mode: Mode) =>
   queryOptions({
     queryKey: [mode, 'stats-now'],
-    queryFn: ({ signal }) => orAbsent(answerOf(api(mode).GET('/v1/stats/now', { signal }))),
+    queryFn: ({ signal }) => answerOf(api(mode).GET('/v1/stats/now', { signal })),
     refetchInterval: 5_000,
   });
 
 export type Range = '1h' | '24h' | '7d' | '30d';
-export const RANGES: Record<Range, { ms: number; step: Step; label: string }> = {
+export const RANGES: Record<Range, { ms: number; step: Schemas['StatsStep']; label: string }> = {
   '1h': { ms: 3_600_000, step: '1m', label: '1 hour' },
   '24h': { ms: 86_400_000, step: '5m', label: '24 hours' },
   '7d': { ms: 7 * 86_400_000, step: '1h', label: '7 days' },
@@ -104,21 +119,11 @@ export const statsQuery = (mode: Mode, range: Range, destinationId?: string) =>
       const { ms, step } = RANGES[range];
       const since = new Date(Date.now() - ms).toISOString();
       const query = { since, step, ...(destinationId && { destination_id: destinationId }) };
-      return orAbsent(answerOf(api(mode).GET('/v1/stats', { params: { query }, signal })));
+      return answerOf(api(mode).GET('/v1/stats', { params: { query }, signal }));
     },
     refetchInterval: range === '1h' ? 10_000 : 60_000,
     placeholderData: keepPreviousData,
   });
-
-/** Null where the service has no such endpoint. */
-async function orAbsent<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'not_found') return null;
-    throw error;
-  }
-}
 
 /** So that rows of a list show names without a request each. */
 export function rememberDestinations(client: QueryClient, mode: Mode, destinations: readonly Destination[]): void {

@@ -1,91 +1,116 @@
 // What touches many deliveries says how many before it does, and shows how far it is after.
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
-import type { DryRun, Operation } from '../api/coming.ts';
+import type { DryRun, Operation } from '../api/client.ts';
 import { plural } from '../words/numbers.ts';
 import { Dialog } from './dialog.tsx';
 import { useMode } from './environment.ts';
+import { Field } from './field.tsx';
+import { useSettled } from './settled.ts';
 import { Fault, Time } from './show.tsx';
 import { OperationProgress } from './operation-progress.tsx';
 
-type Props = {
+const PER_SECOND = 100;
+
+type Pace = { dry_run: boolean; per_second: number };
+
+type Props<Request> = {
   label: string;
   title: string;
   verb: string;
   className?: string;
-  start: (dryRun: boolean) => Promise<Operation | DryRun>;
+  /** What is asked for when the dialog opens, and the fields that change it. */
+  initial: () => Request;
+  fields?: (request: Request, change: (request: Request) => void) => ReactNode;
+  start: (request: Request, pace: Pace) => Promise<Operation | DryRun>;
 };
 
-export function BulkOperationButton({ label, title, verb, className = 'button', start }: Props) {
+export function BulkOperationButton<Request>(props: Props<Request>) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" className={className} onClick={() => setOpen(true)}>
-        {label}
+      <button type="button" className={props.className ?? 'button'} onClick={() => setOpen(true)}>
+        {props.label}
       </button>
-      <Dialog title={title} open={isOpen} onClose={() => setOpen(false)}>
-        <Steps verb={verb} start={start} onClose={() => setOpen(false)} />
+      <Dialog title={props.title} open={isOpen} onClose={() => setOpen(false)}>
+        <Steps {...props} onClose={() => setOpen(false)} />
       </Dialog>
     </>
   );
 }
 
-function Steps({ verb, start, onClose }: Pick<Props, 'verb' | 'start'> & { onClose: () => void }) {
+function Steps<Request>({ title, verb, initial, fields, start, onClose }: Props<Request> & { onClose: () => void }) {
   const mode = useMode();
   const client = useQueryClient();
-  const [counted, setCounted] = useState<DryRun | null>(null);
+  const [request, setRequest] = useState(initial);
+  const [perSecond, setPerSecond] = useState(PER_SECOND);
   const [startedId, setStartedId] = useState<string | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  useEffect(() => {
-    start(true).then((answer) => setCounted(answer as DryRun), setError);
-    // Counted once, when it is opened.
-  }, []);
-  const run = async (): Promise<void> => {
-    setError(null);
+  const [refusal, setRefusal] = useState<unknown>(null);
+  const settled = useSettled(request);
+  const dryRun = useQuery({
+    queryKey: [mode, 'dry-run', title, settled],
+    queryFn: async () => (await start(settled, { dry_run: true, per_second: PER_SECOND })) as DryRun,
+    gcTime: 0,
+    placeholderData: keepPreviousData,
+  });
+  const isCounted = dryRun.isSuccess && !dryRun.isPlaceholderData && settled === request;
+  const run = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setRefusal(null);
     try {
-      setStartedId(((await start(false)) as Operation).id);
+      setStartedId(((await start(request, { dry_run: false, per_second: perSecond })) as Operation).id);
       await client.invalidateQueries({ queryKey: [mode, '/v1/operations'] });
-    } catch (refusal) {
-      setError(refusal);
+    } catch (error) {
+      setRefusal(error);
     }
   };
   if (startedId !== null) return <Started id={startedId} onClose={onClose} />;
   return (
-    <>
-      <Fault error={error} />
-      {error instanceof ApiError && error.code === 'operation_in_progress' && (
+    <form className="stack" onSubmit={(event) => void run(event)}>
+      {fields?.(request, setRequest)}
+      <Field
+        label="Deliveries a second, to each destination"
+        type="number"
+        min={1}
+        max={10_000}
+        required
+        value={perSecond}
+        onChange={({ target }) => setPerSecond(Number(target.value))}
+      />
+      <Fault error={refusal ?? dryRun.error} />
+      {refusal instanceof ApiError && refusal.code === 'operation_in_progress' && (
         <Link to="/$mode/operations" params={{ mode }}>
           To the operations
         </Link>
       )}
-      {counted === null && error === null && <p role="status">Counting…</p>}
-      {counted !== null && (
-        <p role="status">
-          {plural(counted.count, 'delivery', 'deliveries')}
-          {counted.oldest !== null && (
-            <>
-              , from <Time at={counted.oldest} /> to <Time at={counted.newest} />
-            </>
-          )}
-          .
-        </p>
-      )}
+      {dryRun.error === null && <Counted counted={isCounted ? dryRun.data : undefined} />}
       <div className="actions">
         <button type="button" className="button quiet" onClick={onClose}>
           Cancel
         </button>
-        <button
-          type="button"
-          className="button primary"
-          disabled={counted === null || counted.count === 0}
-          onClick={() => void run()}
-        >
+        <button type="submit" className="button primary" disabled={!isCounted || dryRun.data.count === 0}>
           {verb}
         </button>
       </div>
-    </>
+    </form>
+  );
+}
+
+function Counted({ counted }: { counted: DryRun | undefined }) {
+  if (counted === undefined) return <p role="status">Counting…</p>;
+  return (
+    <p role="status">
+      <span className="strong">{plural(counted.count, 'delivery', 'deliveries')}</span>
+      {counted.oldest !== null && (
+        <>
+          , from <Time at={counted.oldest} /> to <Time at={counted.newest} />
+        </>
+      )}
+      .
+    </p>
   );
 }
 
@@ -109,22 +134,5 @@ function Started({ id, onClose }: { id: string; onClose: () => void }) {
         </button>
       </div>
     </>
-  );
-}
-
-const RECOVERED_MS = 3 * 86_400_000;
-
-/** Everything of a destination that is dead or waits for a retry, of the last three days. */
-export function RecoverButton({ id }: { id: string }) {
-  const mode = useMode();
-  const start = (dryRun: boolean): Promise<Operation | DryRun> =>
-    answerOf(
-      api(mode).POST('/v1/destinations/{id}/recover', {
-        params: { path: { id } },
-        body: { since: new Date(Date.now() - RECOVERED_MS).toISOString(), dry_run: dryRun },
-      }),
-    );
-  return (
-    <BulkOperationButton label="Recover" title="Send what failed in the last 3 days" verb="Send them" start={start} />
   );
 }

@@ -52,6 +52,14 @@ export function Chart({ label, times, values, lines, format }: Props) {
   return <div ref={place} role="img" aria-label={label} style={{ height: HEIGHT }} />;
 }
 
+/** A value between gaps: no line leads to it, so it is drawn as a point. */
+function lonely(plot: uPlot, index: number): number[] {
+  const values = plot.data[index] as (number | null)[];
+  return values.flatMap((value, at) =>
+    value !== null && values[at - 1] == null && values[at + 1] == null ? [at] : [],
+  );
+}
+
 function optionsOf(width: number, lines: readonly Line[], format: (value: number) => string, isUtc: boolean): Options {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
@@ -61,7 +69,7 @@ function optionsOf(width: number, lines: readonly Line[], format: (value: number
     label: line.label,
     stroke: color(line.color),
     width: 1.5,
-    points: { show: false },
+    points: { show: true, size: 4, fill: color(line.color), filter: lonely },
     ...(line.fill && { fill: color(line.color) }),
   }));
   return {
@@ -71,7 +79,7 @@ function optionsOf(width: number, lines: readonly Line[], format: (value: number
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     padding: [8, 8, 0, 0],
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 0.001)] } },
+    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
       {
         ...axis,

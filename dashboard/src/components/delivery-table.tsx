@@ -76,7 +76,7 @@ function Row({ delivery, selection, hideDestination }: RowProps) {
         <Link className="cut strong" to="/$mode/deliveries/$id" params={{ mode, id }} title={id}>
           {type}
         </Link>
-        <span className="muted small mono in-table">{shortId(id)}</span>
+        <span className="muted small mono nowrap in-table">{shortId(id)}</span>
       </td>
       {!hideDestination && (
         <td className="whole">

@@ -1,7 +1,7 @@
 // Which subscriptions an event goes to, which it nearly did, and the condition that decided.
 import { useQuery } from '@tanstack/react-query';
-import { answerOf, api, ApiError } from '../api/client.ts';
-import type { Explained } from '../api/coming.ts';
+import type { Schemas } from '../api/client.ts';
+import { explainQuery } from '../api/queries.ts';
 import { useMode } from './environment.ts';
 import { Card } from './page.tsx';
 import { Badge, DestinationLink } from './show.tsx';
@@ -12,11 +12,8 @@ type Request = { event_id: string } | { type: string; body: Record<string, unkno
 
 export function ExplainCard({ request }: { request: Request }) {
   const mode = useMode();
-  const { data, error } = useQuery({
-    queryKey: [mode, 'explain', request],
-    queryFn: ({ signal }) => answerOf(api(mode).POST('/v1/explain', { body: request, signal })),
-  });
-  if (error instanceof ApiError || data === undefined) return null;
+  const { data } = useQuery(explainQuery(mode, request));
+  if (data === undefined) return null;
   const shown = data.subscriptions.slice(0, SHOWN_MAX);
   return (
     <Card title="Who wants it, as the subscriptions are now">
@@ -33,8 +30,7 @@ export function ExplainCard({ request }: { request: Request }) {
   );
 }
 
-function Subscription({ found }: { found: Explained }) {
-  const failed = found.filter.filter(({ holds }) => !holds);
+function Subscription({ found }: { found: Schemas['ExplainedSubscription'] }) {
   return (
     <li className="stack-small">
       <div className="row">
@@ -42,15 +38,21 @@ function Subscription({ found }: { found: Explained }) {
         <DestinationLink id={found.destination_id} />
       </div>
       {!found.pattern_matches && <p className="muted">Its pattern does not match the type.</p>}
-      {failed.map(({ path, operator, expected, found: value }, index) => (
-        <p key={index} className="small">
-          <code>
-            {path} {operator} {JSON.stringify(expected)}
-          </code>
-          <span className="muted"> does not hold; there is </span>
-          <code>{value === null || value === undefined ? 'nothing' : JSON.stringify(value)}</code>
-        </p>
-      ))}
+      <Conditions conditions={found.filter} />
     </li>
   );
+}
+
+/** All of them: within an $or or a $not, those that hold decide too. */
+export function Conditions({ conditions }: { conditions: readonly Schemas['ExplainedCondition'][] }) {
+  return conditions.map(({ path, operator, expected, found, holds }, index) => (
+    <p key={index} className="small">
+      <code>
+        {path} {operator} {JSON.stringify(expected)}
+      </code>{' '}
+      <span className={holds ? 'tone-good' : 'tone-bad'}>{holds ? 'holds' : 'does not hold'}</span>
+      <span className="muted">; there is </span>
+      <code>{found === null || found === undefined ? 'nothing' : JSON.stringify(found)}</code>
+    </p>
+  ));
 }

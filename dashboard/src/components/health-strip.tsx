@@ -1,17 +1,18 @@
 // The last 60 minutes of a destination, a bar a minute: red is the share of attempts that failed.
 import { useQuery } from '@tanstack/react-query';
 import { statsQuery } from '../api/queries.ts';
-import type { StatsPoint } from '../api/coming.ts';
+import type { StatsPoint } from '../api/client.ts';
 import { count } from '../words/numbers.ts';
 import { useMode } from './environment.ts';
 
 const MINUTES = 60;
 const HEIGHT = 20;
+const EVERY_MINUTE = { refetchInterval: 60_000, staleTime: 60_000 };
 
-export function HealthStrip({ id }: { id: string }) {
+export function HealthStrip({ id, isSeen }: { id: string; isSeen: boolean }) {
   const mode = useMode();
-  const { data } = useQuery(statsQuery(mode, '1h', id));
-  if (data == null) return <span className="muted">–</span>;
+  const { data } = useQuery({ ...statsQuery(mode, '1h', id), ...EVERY_MINUTE, enabled: isSeen });
+  if (data === undefined) return <span className="muted">–</span>;
   const points = data.data.slice(-MINUTES).map(attemptsOf);
   const good = points.reduce((sum, point) => sum + point.good, 0);
   const bad = points.reduce((sum, point) => sum + point.bad, 0);

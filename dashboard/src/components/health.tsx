@@ -1,16 +1,16 @@
 // How a destination is doing, in the service's own words and figures.
 import { useQuery } from '@tanstack/react-query';
 import { healthQuery } from '../api/queries.ts';
-import { count, percent, seconds } from '../words/numbers.ts';
+import { count, percent, plural, seconds } from '../words/numbers.ts';
 import { useMode } from './environment.ts';
-import { sentence, Time } from './show.tsx';
+import { DueTime, sentence, Time } from './show.tsx';
 
 const TONE = { healthy: 'good', failing: 'bad', paused: 'wait', idle: '' } as const;
 
 export function HealthCard({ id }: { id: string }) {
   const mode = useMode();
   const { data: health } = useQuery(healthQuery(mode, id));
-  if (health == null) return null;
+  if (health === undefined) return null;
   const share = (value: number | null): string => (value === null ? '–' : percent(value));
   return (
     <div className="stack-small">
@@ -19,14 +19,14 @@ export function HealthCard({ id }: { id: string }) {
           <span className="strong">{sentence(health.summary)}</span>
         </p>
       )}
-      <dl className="figures" aria-label="Health">
+      <dl className="figures by-three" aria-label="Health">
         <div className="figure">
           <dt>Success, 1 h</dt>
           <dd>{share(health.success_rate_1h)}</dd>
           <dd className="note">{share(health.success_rate_24h)} in 24 h</dd>
         </div>
         <div className="figure">
-          <dt>Attempt, p50</dt>
+          <dt>Attempt time, p50</dt>
           <dd>{health.attempt_seconds.p50 === null ? '–' : seconds(health.attempt_seconds.p50)}</dd>
           <dd className="note">
             p99 {health.attempt_seconds.p99 === null ? '–' : seconds(health.attempt_seconds.p99)}
@@ -40,18 +40,35 @@ export function HealthCard({ id }: { id: string }) {
         <div className="figure">
           <dt>Unfinished</dt>
           <dd>{count(health.unfinished)}</dd>
-          <dd className="note">
-            oldest due <Time at={health.oldest_due_at} none="none" />
-          </dd>
+          {health.oldest_due_at !== null && (
+            <dd className="note">
+              oldest due <Time at={health.oldest_due_at} />
+            </dd>
+          )}
         </div>
         <div className="figure">
           <dt>Last success</dt>
           <dd>
             <Time at={health.last_success_at} none="none" />
           </dd>
-          <dd className="note">
-            next attempt <Time at={health.next_attempt_at} none="none" />
+          {health.consecutive_failures > 0 && (
+            <dd className="note">{plural(health.consecutive_failures, 'failure')} since</dd>
+          )}
+        </div>
+        <div className="figure">
+          <dt>Next attempt</dt>
+          <dd>
+            {health.next_attempt_at === null ? (
+              <span className="muted">none</span>
+            ) : (
+              <DueTime at={health.next_attempt_at} />
+            )}
           </dd>
+          {health.held_until !== null && (
+            <dd className="note">
+              asked to wait: <Time at={health.held_until} />
+            </dd>
+          )}
         </div>
       </dl>
     </div>

@@ -1,4 +1,4 @@
-import type { Operation } from '../api/coming.ts';
+import type { Operation } from '../api/client.ts';
 import { count, plural } from '../words/numbers.ts';
 
 export function OperationProgress({ operation }: { operation: Operation }) {

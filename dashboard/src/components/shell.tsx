@@ -3,11 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import type { Mode } from '../api/client.ts';
-import { operationsQuery } from '../api/queries.ts';
 import { sessionsQuery, signOut, useSessions } from '../api/session.ts';
 import { setPreference, usePreferences } from '../preferences.ts';
 import type { Theme } from '../preferences.ts';
-import { useIsThere } from './absent.ts';
 import { useMay, useMode } from './environment.ts';
 import { Logo } from './logo.tsx';
 import { PAGES } from './pages.ts';
@@ -96,10 +94,7 @@ function ModeSwitch() {
 function Navigation() {
   const mode = useMode();
   const may = useMay();
-  const hasOperations = useIsThere({ ...operationsQuery(mode, {}), enabled: may('read') });
-  const shown = PAGES.filter(
-    ({ to, scope }) => (may(scope) || to === '/$mode') && (to !== '/$mode/operations' || hasOperations),
-  );
+  const shown = PAGES.filter(({ to, scope }) => may(scope) || to === '/$mode');
   const list = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // Where the pages are a row that scrolls, the current one is in view.

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
-import type { DeliveryStatus, Destination } from '../api/client.ts';
+import type { DeliveryStatus, Destination, Schemas } from '../api/client.ts';
 import { destinationQuery } from '../api/queries.ts';
 import { usePreferences } from '../preferences.ts';
 import { shortId } from '../words/ids.ts';
@@ -67,12 +67,23 @@ export function StatusBadge({ status }: { status: DeliveryStatus }) {
   return <Badge tone={tone}>{word}</Badge>;
 }
 
-export function DestinationBadge({ destination }: { destination: Destination }) {
-  if (destination.status === 'active') return <Badge tone="good">Active</Badge>;
+const STATE = {
+  healthy: <Badge tone="good">Healthy</Badge>,
+  failing: <Badge tone="bad">Failing</Badge>,
+  idle: <Badge tone="idle">Idle</Badge>,
+};
+
+/** How it is doing, where that is known; why it is paused, where it is. */
+export function DestinationBadge({ destination, state }: { destination: Destination; state: State | undefined }) {
+  if (destination.status === 'active') {
+    return state === undefined || state === 'paused' ? <Badge tone="idle">Active</Badge> : STATE[state];
+  }
   const why = { manual: 'Paused', failing: 'Paused: failing', gone: 'Paused: gone (410)' };
   const reason = destination.paused_reason ?? 'manual';
   return <Badge tone={reason === 'manual' ? 'idle' : 'bad'}>{why[reason]}</Badge>;
 }
+
+type State = Schemas['DestinationState'];
 
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url;

@@ -4,12 +4,15 @@ import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
 import type { Subscription } from '../api/client.ts';
-import { subscriptionsQuery } from '../api/queries.ts';
+import { eventQuery, eventsQuery, subscriptionsQuery } from '../api/queries.ts';
 import { ConfirmButton, Dialog } from './dialog.tsx';
 import { useMay, useMode } from './environment.ts';
 import { Field, TextField } from './field.tsx';
 import { Card } from './page.tsx';
+import { JsonView } from './json-view.tsx';
 import { Empty, Fault, Time } from './show.tsx';
+import { useSettled } from './settled.ts';
+import { SubscriptionTrial } from './subscription-trial.tsx';
 
 export function Subscriptions({ destinationId }: { destinationId: string }) {
   const mode = useMode();
@@ -68,22 +71,44 @@ function Row({ subscription }: { subscription: Subscription }) {
         <Time at={subscription.created_at} />
       </td>
       <td className="fit last end">
-        {may('manage') && (
-          <ConfirmButton
-            label="Remove"
-            title="Remove the subscription"
-            confirm="Remove"
-            danger
-            className="button slim"
-            act={remove}
-          >
-            <p>
-              Later events of <code>{type}</code> no longer go here through it. What is scheduled still goes out.
-            </p>
-          </ConfirmButton>
-        )}
+        <div className="row">
+          {filter !== null && <Try subscription={subscription} />}
+          {may('manage') && (
+            <ConfirmButton
+              label="Remove"
+              title="Remove the subscription"
+              confirm="Remove"
+              danger
+              className="button slim"
+              act={remove}
+            >
+              <p>
+                Later events of <code>{type}</code> no longer go here through it. What is scheduled still goes out.
+              </p>
+            </ConfirmButton>
+          )}
+        </div>
       </td>
     </tr>
+  );
+}
+
+function Try({ subscription }: { subscription: Subscription }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="button slim" onClick={() => setOpen(true)}>
+        Try
+      </button>
+      <Dialog title="The filter, tried on the last events" open={isOpen} onClose={() => setOpen(false)} wide>
+        <SubscriptionTrial subscription={subscription} />
+        <div className="actions">
+          <button type="button" className="button primary" onClick={() => setOpen(false)}>
+            Done
+          </button>
+        </div>
+      </Dialog>
+    </>
   );
 }
 
@@ -120,6 +145,8 @@ function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () 
       setError(refusal);
     }
   };
+  const typed = useSettled(type.trim());
+  const written = useSettled(filter.trim());
   const message = error instanceof Error ? error.message : null;
   const isFilter = error instanceof SyntaxError || (error instanceof ApiError && error.param?.startsWith('/filter'));
   const isType = error instanceof ApiError && error.param === '/event_type';
@@ -139,11 +166,12 @@ function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () 
         rows={5}
         placeholder={'{ "$.currency": "EUR", "$.total": { "$gte": 100 } }'}
         hint="Conditions on the body, as JSON, all of which must hold."
-        fault={isFilter ? message : null}
+        fault={isFilter ? message : jsonFault(written)}
         value={filter}
         onChange={({ target }) => setFilter(target.value)}
       />
       {!isFilter && !isType && <Fault error={error} />}
+      <LastEvent type={typed} />
       <div className="actions">
         <button type="button" className="button quiet" onClick={onDone}>
           Cancel
@@ -153,5 +181,34 @@ function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () 
         </button>
       </div>
     </form>
+  );
+}
+
+function jsonFault(text: string): string | null {
+  if (text === '') return null;
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** What a filter is written for. */
+function LastEvent({ type }: { type: string }) {
+  const mode = useMode();
+  const { data: page, isError } = useQuery({ ...eventsQuery(mode, { type }), enabled: type !== '' });
+  const last = isError || type === '' ? undefined : page?.data[0];
+  const { data: event } = useQuery({ ...eventQuery(mode, last?.event_id ?? ''), enabled: last !== undefined });
+  if (type === '' || isError || page === undefined) return null;
+  if (last === undefined) return <p className="muted">No event that matches this has come yet.</p>;
+  if (event === undefined || event.body === null) return null;
+  return (
+    <details open>
+      <summary>
+        Body of the last <code>{last.type}</code>, <Time at={last.created_at} />
+      </summary>
+      <JsonView text={JSON.stringify(event.body)} label="Body of the last event" />
+    </details>
   );
 }

@@ -1,7 +1,7 @@
 // One signed request now, and what came back.
 import { useState } from 'react';
 import { answerOf, api } from '../api/client.ts';
-import type { TestedAttempt } from '../api/coming.ts';
+import type { Schemas } from '../api/client.ts';
 import { explain, OUTCOME_WORD } from '../words/outcomes.ts';
 import { span } from '../words/time.ts';
 import { HeaderList } from './attempts.tsx';
@@ -13,7 +13,7 @@ import { Badge, Fault } from './show.tsx';
 export function TestButton({ id }: { id: string }) {
   const mode = useMode();
   const [isOpen, setOpen] = useState(false);
-  const [result, setResult] = useState<TestedAttempt | null>(null);
+  const [result, setResult] = useState<Schemas['TestAttempt'] | null>(null);
   const [error, setError] = useState<unknown>(null);
   const run = async (): Promise<void> => {
     setOpen(true);
@@ -48,7 +48,7 @@ export function TestButton({ id }: { id: string }) {
   );
 }
 
-function Result({ attempt }: { attempt: TestedAttempt }) {
+function Result({ attempt }: { attempt: Schemas['TestAttempt'] }) {
   const { what, cause, action } = explain(attempt);
   const isGood = attempt.outcome === 'succeeded';
   return (

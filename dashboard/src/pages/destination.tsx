@@ -16,7 +16,7 @@ import { DestinationBadge, Empty, Fault, FullTime, Id, nameOf } from '../compone
 import { SigningKeys } from '../components/signing-keys.tsx';
 import { Subscriptions } from '../components/subscriptions.tsx';
 import { TestButton } from '../components/test-event.tsx';
-import { RecoverButton } from '../components/bulk-operation.tsx';
+import { RecoverButton } from '../components/recover.tsx';
 import { policyInWords } from '../words/retry-policy.ts';
 import { Charts } from './overview.tsx';
 
@@ -72,11 +72,10 @@ function PausedNote({ destination }: { destination: Destination }) {
 
 function Actions({ destination }: { destination: Destination }) {
   const may = useMay();
-  const hasHealth = useQuery(healthQuery(useMode(), destination.id)).data != null;
   return (
     <>
-      {may('manage') && hasHealth && <TestButton id={destination.id} />}
-      {may('operate') && hasHealth && <RecoverButton id={destination.id} />}
+      {may('manage') && <TestButton id={destination.id} />}
+      {may('operate') && <RecoverButton id={destination.id} />}
       {may('manage') && <Edit destination={destination} />}
       <PauseButton id={destination.id} isPaused={destination.status === 'paused'} />
       {may('manage') && <Delete destination={destination} />}
@@ -154,13 +153,14 @@ function Latest({ id }: { id: string }) {
 }
 
 function Facts({ destination }: { destination: Destination }) {
+  const { data: health } = useQuery(healthQuery(useMode(), destination.id));
   const { retry_policy: policy, headers, metadata } = destination;
   return (
     <Card title="About">
       <dl className="facts">
         <dt>Status</dt>
         <dd>
-          <DestinationBadge destination={destination} />
+          <DestinationBadge destination={destination} state={health?.state} />
         </dd>
         <dt>URL</dt>
         <dd className="mono">{destination.url}</dd>

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import type { RefObject } from 'react';
 import { answerOf, api } from '../api/client.ts';
 import type { Destination } from '../api/client.ts';
 import { destinationsQuery, healthQuery, rememberDestinations } from '../api/queries.ts';
@@ -17,17 +18,20 @@ import { DestinationBadge, Empty, Fault, hostOf, nameOf, sentence } from '../com
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
 
-const STATUSES = [
-  { value: 'active', label: 'Active' },
+const STATES = [
+  { value: 'healthy', label: 'Healthy' },
+  { value: 'failing', label: 'Failing' },
   { value: 'paused', label: 'Paused' },
+  { value: 'idle', label: 'Idle' },
 ];
+const SELDOM = { refetchInterval: 30_000, staleTime: 30_000 };
 
 export function Destinations() {
   const mode = useMode();
   const may = useMay();
   const client = useQueryClient();
   const search: Search = useSearch({ strict: false });
-  const query = requestOf(search, ['status', 'state']);
+  const query = requestOf(search, ['state']);
   const { data, error, isPlaceholderData, refetch } = useQuery(destinationsQuery(mode, query));
   useEffect(() => rememberDestinations(client, mode, data?.data ?? []), [client, mode, data]);
   useLive(mode, ['destination'], search['cursor'] === undefined, () => void refetch());
@@ -35,7 +39,7 @@ export function Destinations() {
   return (
     <Page title="Destinations" actions={creating}>
       <Filters>
-        <SelectFilter name="status" label="Status" any="Any status" choices={STATUSES} />
+        <SelectFilter name="state" label="State" any="Any state" choices={STATES} />
       </Filters>
       <Fault error={error} retry={() => void refetch()} />
       {data !== undefined && (
@@ -54,7 +58,7 @@ export function Destinations() {
 
 function NoDestinations({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="None match">There are destinations of another status, or none at all.</Empty>
+    <Empty title="None match">There are destinations in another state, or none at all.</Empty>
   ) : (
     <Empty title="No destinations yet">
       A destination is a URL that gets events. Its subscriptions say which ones.
@@ -69,7 +73,7 @@ function DestinationTable({ destinations, isBusy }: { destinations: readonly Des
         <thead>
           <tr>
             <th>Destination</th>
-            <th>Status</th>
+            <th>State</th>
             <th>Last 60 minutes</th>
             <th className="number">Unfinished</th>
             <th className="number">In flight</th>
@@ -87,9 +91,10 @@ function DestinationTable({ destinations, isBusy }: { destinations: readonly Des
 
 function Row({ destination }: { destination: Destination }) {
   const mode = useMode();
-  const { data: health } = useQuery(healthQuery(mode, destination.id));
+  const [isSeen, row] = useSeen();
+  const { data: health } = useQuery({ ...healthQuery(mode, destination.id), ...SELDOM, enabled: isSeen });
   return (
-    <tr>
+    <tr ref={row}>
       <td className="lead">
         <Link className="cut strong" to="/$mode/destinations/$id" params={{ mode, id: destination.id }}>
           {nameOf(destination)}
@@ -97,25 +102,35 @@ function Row({ destination }: { destination: Destination }) {
         <span className="cut muted small">
           {destination.name === null || destination.name === '' ? destination.url : hostOf(destination.url)}
         </span>
-        {health != null && health.state === 'failing' && (
-          <div className="tone-bad small">{sentence(health.summary)}</div>
-        )}
+        {health?.state === 'failing' && <div className="tone-bad small">{sentence(health.summary)}</div>}
       </td>
       <td className="end">
-        <DestinationBadge destination={destination} />
+        <DestinationBadge destination={destination} state={health?.state} />
       </td>
       <td className="whole">
-        <HealthStrip id={destination.id} />
+        <HealthStrip id={destination.id} isSeen={isSeen} />
       </td>
       <td className="number wide-only">
-        {health == null ? <span className="muted">–</span> : count(health.unfinished)}
+        {health === undefined ? <span className="muted">–</span> : count(health.unfinished)}
       </td>
       <td className="number wide-only">
-        {health == null ? 'limit ' : `${health.in_flight} of `}
+        {health === undefined ? 'limit ' : `${health.in_flight} of `}
         {destination.max_in_flight}
       </td>
     </tr>
   );
+}
+
+/** Whether it is in view: of fifty rows, those that nobody looks at ask for nothing. */
+function useSeen(): [boolean, RefObject<HTMLTableRowElement | null>] {
+  const row = useRef<HTMLTableRowElement>(null);
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    const watch = new IntersectionObserver(([entry]) => setSeen(entry?.isIntersecting ?? false));
+    watch.observe(row.current!);
+    return () => watch.disconnect();
+  }, []);
+  return [isSeen, row];
 }
 
 function CreateDestination() {

@@ -2,9 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { answerOf, api } from '../api/client.ts';
 import type { Delivery } from '../api/client.ts';
-import type { DryRun, Operation } from '../api/coming.ts';
-import { dlqQuery, operationsQuery } from '../api/queries.ts';
-import { useIsThere } from '../components/absent.ts';
+import { dlqQuery } from '../api/queries.ts';
 import { BulkOperationButton } from '../components/bulk-operation.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { DestinationFilter } from '../components/destination-filter.tsx';
@@ -24,7 +22,6 @@ export function Dlq() {
   const search: Search = useSearch({ strict: false });
   const query = requestOf(search, ['destination_id', 'event_id']);
   const { data, error, isPlaceholderData, refetch } = useQuery(dlqQuery(mode, query));
-  const hasOperations = useIsThere(operationsQuery(mode, {})) && may('operate');
   const selection = useSelection();
   const replay = (id: string): Promise<unknown> =>
     answerOf(api(mode).POST('/v1/dlq/{delivery_id}/replay', { params: { path: { delivery_id: id } } }));
@@ -33,7 +30,7 @@ export function Dlq() {
     <Page
       title="Dead letters"
       actions={
-        hasOperations &&
+        may('operate') &&
         data !== undefined &&
         data.data.length > 0 && <ReplayAll label="Replay all" title="Replay all that match" filter={filter} />
       }
@@ -45,7 +42,7 @@ export function Dlq() {
       <Fault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <div className="stack">
-          {data.data.length > 0 && <Groups deliveries={data.data} isPart={data.has_more} canReplay={hasOperations} />}
+          {data.data.length > 0 && <Groups deliveries={data.data} isPart={data.has_more} canReplay={may('operate')} />}
           <section className="card">
             {data.data.length === 0 ? (
               <NoDead isFiltered={Object.keys(query).length > 0} />
@@ -146,7 +143,14 @@ type ReplayProps = { label: string; title: string; filter: Search; className?: s
 
 function ReplayAll({ label, title, filter, className = 'button' }: ReplayProps) {
   const mode = useMode();
-  const start = (dryRun: boolean): Promise<Operation | DryRun> =>
-    answerOf(api(mode).POST('/v1/dlq/replay', { body: { ...(filter as object), dry_run: dryRun } }));
-  return <BulkOperationButton label={label} title={title} verb="Replay them" className={className} start={start} />;
+  return (
+    <BulkOperationButton
+      label={label}
+      title={title}
+      verb="Replay them"
+      className={className}
+      initial={() => filter}
+      start={(request, pace) => answerOf(api(mode).POST('/v1/dlq/replay', { body: { ...request, ...pace } }))}
+    />
+  );
 }

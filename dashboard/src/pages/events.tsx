@@ -6,6 +6,7 @@ import { useMay, useMode } from '../components/environment.ts';
 import { Filters, PeriodFilter, requestOf, TextFilter } from '../components/filters.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
+import { ReplayEventsButton } from '../components/replay-events.tsx';
 import { Empty, Fault, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 
@@ -16,13 +17,22 @@ export function Events() {
   const query = requestOf(search, ['type']);
   const { data, error, isPlaceholderData, refetch } = useQuery(eventsQuery(mode, query));
   useLive(mode, ['event'], search['cursor'] === undefined, () => void refetch());
+  const replaying = may('operate') && <ReplayEventsButton type={search['type'] ?? ''} />;
   const sending = may('publish') && (
     <Link className="button" to="/$mode/send" params={{ mode }}>
       Send an event
     </Link>
   );
   return (
-    <Page title="Events" actions={sending}>
+    <Page
+      title="Events"
+      actions={
+        <>
+          {replaying}
+          {sending}
+        </>
+      }
+    >
       <Filters>
         <TextFilter name="type" label="Type or pattern" placeholder="order.paid, order.*, order.**" />
         <PeriodFilter />

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { answerOf, api } from '../api/client.ts';
-import type { Operation, OperationStatus } from '../api/coming.ts';
+import type { Operation } from '../api/client.ts';
 import { operationsQuery } from '../api/queries.ts';
 import { useMay, useMode } from '../components/environment.ts';
 import { pick } from '../components/filters.tsx';
@@ -11,6 +11,8 @@ import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Badge, DestinationLink, Empty, Fault, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
+import { count } from '../words/numbers.ts';
+import { DEAD_REASON } from '../words/outcomes.ts';
 import type { Tone } from '../words/outcomes.ts';
 
 const KIND: Record<Operation['kind'], string> = {
@@ -18,7 +20,7 @@ const KIND: Record<Operation['kind'], string> = {
   destination_recovery: 'Recovery of a destination',
   event_replay: 'Replay of events',
 };
-const STATUS: Record<OperationStatus, { word: string; tone: Tone }> = {
+const STATUS: Record<Operation['status'], { word: string; tone: Tone }> = {
   running: { word: 'Running', tone: 'wait' },
   paused: { word: 'Paused', tone: 'idle' },
   done: { word: 'Done', tone: 'good' },
@@ -99,13 +101,29 @@ function Row({ operation }: { operation: Operation }) {
 }
 
 function Request({ request }: Pick<Operation, 'request'>) {
-  const { destination_id: destinationId, ...rest } = request;
+  const { destination_id: destinationId, destination_ids: destinationIds = [] } = request;
+  const ids = destinationId === undefined ? destinationIds : [destinationId];
   return (
     <>
-      {typeof destinationId === 'string' && <DestinationLink id={destinationId} />}
-      <code className="cut muted">{JSON.stringify(rest)}</code>
+      {ids.map((id) => (
+        <DestinationLink key={id} id={id} />
+      ))}
+      <div className="muted small">{inWords(request)}</div>
     </>
   );
+}
+
+function inWords({ event_type: type, dead_reason: reason, since, until, ...rest }: Operation['request']): string {
+  const clock = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+  const parts = [
+    type,
+    reason && DEAD_REASON[reason].word.toLowerCase(),
+    since && `from ${clock(since)}`,
+    until && `until ${clock(until)}`,
+    rest.missing_only === true && 'only where missing',
+    `${count(rest.per_second)} a second`,
+  ];
+  return parts.filter(Boolean).join(', ');
 }
 
 function Actions({ operation }: { operation: Operation }) {

@@ -1,7 +1,7 @@
 // Do events flow, which destination is in trouble and why, what helps.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import type { StatsNow, StatsPoint, Trouble } from '../api/coming.ts';
+import type { Schemas, StatsPoint } from '../api/client.ts';
 import { deliveriesQuery, destinationsQuery, RANGES, statsNowQuery, statsQuery } from '../api/queries.ts';
 import type { Range } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
@@ -32,18 +32,19 @@ function Unreadable() {
 function Now() {
   const mode = useMode();
   const { data: now, error } = useQuery(statsNowQuery(mode));
+  const hasDestinations = now !== undefined && now.destinations.active + now.destinations.paused > 0;
   return (
     <div className="stack">
       <Fault error={error} />
-      {now != null && <Figures now={now} />}
-      {now != null && <Troubles troubles={now.troubles} />}
-      {now != null && <Charts />}
+      {now !== undefined && <Figures now={now} />}
+      {hasDestinations && <Troubles troubles={now.troubles} />}
+      {hasDestinations && <Charts />}
       <Latest />
     </div>
   );
 }
 
-function Figures({ now }: { now: StatsNow }) {
+function Figures({ now }: { now: Schemas['StatsNow'] }) {
   const mode = useMode();
   const waiting = now.pending + now.retrying;
   return (
@@ -71,7 +72,9 @@ function Figures({ now }: { now: StatsNow }) {
       </div>
       <div className="figure">
         <dt>Oldest due</dt>
-        <dd>{now.oldest_due_at === null ? 'none' : <Time at={now.oldest_due_at} />}</dd>
+        <dd>
+          <Time at={now.oldest_due_at} none="none" />
+        </dd>
       </div>
       <div className="figure">
         <dt>Dead in 24 h</dt>
@@ -85,7 +88,7 @@ function Figures({ now }: { now: StatsNow }) {
   );
 }
 
-function Troubles({ troubles }: { troubles: readonly Trouble[] }) {
+function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
   const mode = useMode();
   if (troubles.length === 0) {
     return (
@@ -114,7 +117,11 @@ function Troubles({ troubles }: { troubles: readonly Trouble[] }) {
               <tr key={trouble.destination_id}>
                 <td className="lead">
                   <Badge tone={trouble.state === 'paused' ? 'idle' : 'bad'}>
-                    <Link className="strong" to="/$mode/destinations/$id" params={{ mode, id: trouble.destination_id }}>
+                    <Link
+                      className="cut strong"
+                      to="/$mode/destinations/$id"
+                      params={{ mode, id: trouble.destination_id }}
+                    >
                       {trouble.name ?? trouble.destination_id}
                     </Link>
                   </Badge>
@@ -156,7 +163,7 @@ export function Charts({ destinationId }: { destinationId?: string }) {
   const search: Search = useSearch({ strict: false });
   const range: Range = search['range'] !== undefined && search['range'] in RANGES ? (search['range'] as Range) : '1h';
   const { data } = useQuery(statsQuery(mode, range, destinationId));
-  if (data == null) return null;
+  if (data === undefined) return null;
   const times = data.data.map(({ at }) => Date.parse(at) / 1_000);
   const perSecond = (value: number): number => value / STEP_SECONDS[data.step];
   const attempts = data.data.map(attemptsOf);

@@ -9,14 +9,14 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** Of a rate: small ones keep a digit. */
+/** Of a rate: small ones keep two digits. */
 export function rate(value: number): string {
-  return value > 0 && value < 10 ? value.toFixed(1) : count(value);
+  return value < 10 ? String(Number(value.toPrecision(2))) : count(value);
 }
 
 /** 0.99957 is 99.95 %, never 100: a failure must not be rounded away. */
 export function percent(share: number): string {
-  if (share === 1) return '100 %';
+  if (share === 0 || share === 1) return `${share * 100} %`;
   const floored = Math.floor(share * 10_000) / 100;
   return `${floored >= 99 || floored < 1 ? floored.toFixed(2) : floored.toFixed(1)} %`;
 }
@@ -24,5 +24,5 @@ export function percent(share: number): string {
 export function seconds(value: number): string {
   if (value < 0.001) return '< 1 ms';
   if (value < 1) return `${Math.round(value * 1_000)} ms`;
-  return value < 10 ? `${value.toFixed(1)} s` : `${whole.format(value)} s`;
+  return value < 10 ? `${Number(value.toFixed(1))} s` : `${whole.format(value)} s`;
 }

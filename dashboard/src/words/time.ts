@@ -55,3 +55,12 @@ function offsetOf(at: number): string {
   const size = Math.abs(minutes);
   return `${minutes < 0 ? '−' : '+'}${digits(Math.floor(size / 60))}:${digits(size % 60)}`;
 }
+
+/** As a browser's field for date and time has it: "2026-01-31T09:30:00". */
+export function wallTime(at: string, isUtc: boolean): string {
+  return (isUtc ? new Date(at).toISOString() : localIso(Date.parse(at))).slice(0, 19);
+}
+
+export function momentOf(wall: string, isUtc: boolean): string {
+  return new Date(isUtc ? `${wall}Z` : wall).toISOString();
+}
