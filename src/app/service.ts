@@ -31,7 +31,7 @@ import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
 import { createIdentity, createNode } from './node.ts';
 import { createNotices } from './notices.ts';
-import { createOperating, dispatchAgain } from './operating.ts';
+import { createOperating, dispatchAgain, dispatchNew } from './operating.ts';
 import { createStreams } from './streams.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
@@ -215,10 +215,7 @@ function createAccepting(
     ids,
     bodyRetentionMs: settings.BODY_RETENTION,
     maxFanout: settings.MAX_FANOUT,
-    onScheduled(deliveries, event, body) {
-      dispatcher.offer(deliveries, event, body);
-      cluster.tellOwners(deliveries);
-    },
+    onScheduled: (...scheduled) => dispatchNew({ dispatcher, cluster }, ...scheduled),
     observer,
     onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
   });
@@ -282,9 +279,16 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
   };
 }
 
-function createTests({ network, clock, ids, modes }: Base): TestRequests {
+function createTests({ store, network, clock, ids, modes }: Base): TestRequests {
+  const { cluster } = store;
   const modeOf = (environment: number) => modes.get(environment)!;
-  return new TestRequests({ perform: network.perform, clock, ids, modeOf });
+  return new TestRequests({
+    perform: network.perform,
+    clock,
+    ids,
+    modeOf,
+    reserve: cluster === undefined ? null : (request) => cluster.reserveTest(request),
+  });
 }
 
 function createProbe({ allowProbe, probe }: Network): NonNullable<ApiServices['probe']> {
