@@ -63,6 +63,7 @@ export async function createService(options: ServiceOptions) {
     dispatcher,
     /** `address`: where it listens, `host:port`. After a rejection it is to be stopped like one that has started. */
     async start(address: string): Promise<void> {
+      parts.startNotices();
       await dispatcher.start();
       await cluster.join(address);
       for (const loop of loops) loop.start();
@@ -133,6 +134,7 @@ function createParts(base: Base) {
     statistics,
     tests: createTests(base),
     wakeEndDeleted: retention.wakeEndDeleted,
+    startNotices: notices.start,
     loops: [...retention.loops, operate, ...statistics.loops, ...notices.loops],
   };
 }
