@@ -66,9 +66,18 @@ export function dispatchAgain(parts: Pick<Parts, 'dispatcher' | 'cluster' | 'obs
   observer.sentAgain(delivery);
 }
 
+/** Deliveries that were just stored, of this node's destinations or of another's. */
+export function dispatchNew(
+  { dispatcher, cluster }: Pick<Parts, 'dispatcher' | 'cluster'>,
+  ...[deliveries, event, body]: Parameters<Dispatcher['offer']>
+): void {
+  dispatcher.offer(deliveries, event, body);
+  cluster.tellOwners(deliveries);
+}
+
 function createWorks(base: Base, parts: Parts): (kind: OperationRequest['kind']) => Work {
   const { settings, store, clock, ids } = base;
-  const { cluster, follower, dispatcher, observer } = parts;
+  const { follower, observer } = parts;
   const ofDeliveries = createDeliveryWork({ store, clock, dispatch: (delivery) => dispatchAgain(parts, delivery) });
   const ofEvents = createEventWork({
     store,
@@ -77,10 +86,7 @@ function createWorks(base: Base, parts: Parts): (kind: OperationRequest['kind'])
     configurationOf: follower.configurationOf,
     bodyRetentionMs: settings.BODY_RETENTION,
     maxFanout: settings.MAX_FANOUT,
-    onScheduled(deliveries, event, body) {
-      dispatcher.offer(deliveries, event, body);
-      cluster.tellOwners(deliveries);
-    },
+    onScheduled: (...scheduled) => dispatchNew(parts, ...scheduled),
     observer,
   });
   return (kind) => (kind === 'event_replay' ? ofEvents : ofDeliveries);

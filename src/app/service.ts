@@ -31,7 +31,7 @@ import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
 import { createIdentity, createNode } from './node.ts';
 import { createNotices } from './notices.ts';
-import { createOperating, dispatchAgain } from './operating.ts';
+import { createOperating, dispatchAgain, dispatchNew } from './operating.ts';
 import { createStreams } from './streams.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
@@ -63,7 +63,7 @@ export async function createService(options: ServiceOptions) {
     dispatcher,
     /** `address`: where it listens, `host:port`. After a rejection it is to be stopped like one that has started. */
     async start(address: string): Promise<void> {
-      parts.notices.start();
+      parts.startNotices();
       await dispatcher.start();
       await cluster.join(address);
       for (const loop of loops) loop.start();
@@ -127,7 +127,6 @@ function createParts(base: Base) {
     matching,
     attemptLog,
     hub,
-    notices,
     observer,
     acceptor,
     authenticator,
@@ -135,6 +134,7 @@ function createParts(base: Base) {
     statistics,
     tests: createTests(base),
     wakeEndDeleted: retention.wakeEndDeleted,
+    startNotices: notices.start,
     loops: [...retention.loops, operate, ...statistics.loops, ...notices.loops],
   };
 }
@@ -217,10 +217,7 @@ function createAccepting(
     ids,
     bodyRetentionMs: settings.BODY_RETENTION,
     maxFanout: settings.MAX_FANOUT,
-    onScheduled(deliveries, event, body) {
-      dispatcher.offer(deliveries, event, body);
-      cluster.tellOwners(deliveries);
-    },
+    onScheduled: (...scheduled) => dispatchNew({ dispatcher, cluster }, ...scheduled),
     observer,
     onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
   });
@@ -284,9 +281,16 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
   };
 }
 
-function createTests({ network, clock, ids, modes }: Base): TestRequests {
+function createTests({ store, network, clock, ids, modes }: Base): TestRequests {
+  const { cluster } = store;
   const modeOf = (environment: number) => modes.get(environment)!;
-  return new TestRequests({ perform: network.perform, clock, ids, modeOf });
+  return new TestRequests({
+    perform: network.perform,
+    clock,
+    ids,
+    modeOf,
+    reserve: cluster === undefined ? null : (request) => cluster.reserveTest(request),
+  });
 }
 
 function createProbe({ allowProbe, probe }: Network): NonNullable<ApiServices['probe']> {

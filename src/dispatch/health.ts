@@ -1,7 +1,7 @@
 // How a destination is doing, and what that costs it: a failing one gets fewer attempts at once, further apart,
 // so that it spends its own slots and nobody else's. Part of it outlives a restart (DestinationHealth).
 import type { AttemptResult, Outcome } from '../model/attempt.ts';
-import type { DestinationHealth, Trouble } from '../model/destination.ts';
+import type { DestinationHealth, FailureStreak } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 
 const SPACING_FIRST_MS = 10;
@@ -56,7 +56,7 @@ export class Health {
   }
 
   /** What has failed since the last success; null: nothing. */
-  trouble(): Trouble | null {
+  streak(): FailureStreak | null {
     return this.#failingSince === null ? null : { failingSince: this.#failingSince, failureCount: this.#failureCount };
   }
 

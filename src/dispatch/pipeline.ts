@@ -81,7 +81,7 @@ export class AttemptPipeline {
   ): Promise<{ dueAt: number | null }> {
     const { recorder, ownership, observer } = this.#options;
     const { delivery, trigger } = attempt;
-    const recoveredFrom = result.outcome === 'succeeded' ? queue.health.trouble() : null;
+    const recoveredFrom = result.outcome === 'succeeded' ? queue.health.streak() : null;
     const { health, isFailing } = this.#noteHealth(queue, result);
     const isPausing = isFailing || isGone(result);
     if (isPausing) queue.setPausing(true);

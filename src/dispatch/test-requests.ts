@@ -20,7 +20,14 @@ const AT_ONCE_MAX = 10;
 
 type TestEvent = { type: string; body: Uint8Array };
 
-type TestRequestsOptions = { perform: Perform; clock: Clock; ids: Ids; modeOf: (environment: number) => Mode };
+type TestRequestsOptions = {
+  perform: Perform;
+  clock: Clock;
+  ids: Ids;
+  modeOf: (environment: number) => Mode;
+  /** Where other nodes test too: whether none of them has just done so; then none does for so long. */
+  reserve: ((request: { destinationId: DestinationId; forMs: number }) => Promise<boolean>) | null;
+};
 
 export class TestRequests {
   readonly #options: TestRequestsOptions;
@@ -43,6 +50,8 @@ export class TestRequests {
     const aborter = new Aborter();
     underWay.add(aborter);
     try {
+      const { reserve } = this.#options;
+      if (reserve !== null && !(await reserve({ destinationId: destination.id, forMs: INTERVAL_MS }))) throw tooSoon();
       return await this.#perform(destination, event, aborter);
     } finally {
       underWay.delete(aborter);
@@ -61,7 +70,7 @@ export class TestRequests {
       if (now - begunAt < INTERVAL_MS) break;
       this.#begunAt.delete(destination);
     }
-    if (this.#begunAt.has(id)) throw tooMany('a destination is tested once a second at most; try again');
+    if (this.#begunAt.has(id)) throw tooSoon();
     this.#begunAt.set(id, now);
   }
 
@@ -91,6 +100,10 @@ export class TestRequests {
     );
     return { ...result, attempt: 1, trigger: 'manual', sentHeaders, sentBody: payload };
   }
+}
+
+function tooSoon(): ApiError {
+  return tooMany('a destination is tested once a second at most; try again');
 }
 
 function tooMany(message: string): ApiError {

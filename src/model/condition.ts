@@ -1,7 +1,7 @@
 // How a destination is doing, in one word and in one plain sentence: the same for its health, for the list of what is
 // in trouble, and for the filter of the list of destinations. Pure.
 import type { Outcome } from './attempt.ts';
-import type { Destination, DestinationHealth } from './destination.ts';
+import type { Destination, DestinationHealth, FailureStreak } from './destination.ts';
 import type { DestinationId } from './id.ts';
 
 /** The first that holds, in the order paused, failing, idle, healthy. */
@@ -37,7 +37,7 @@ export type DestinationCondition = Omit<DestinationHealth, 'destinationId'> & {
 
 type StateInput = {
   destination: Pick<Destination, 'status'>;
-  health: Pick<DestinationHealth, 'failingSince' | 'failureCount'>;
+  health: FailureStreak;
   lastAttemptAt: number | null;
   now: number;
 };
@@ -48,8 +48,7 @@ export function stateOf({ destination, health, lastAttemptAt, now }: StateInput)
   return lastAttemptAt === null || now - lastAttemptAt >= IDLE_AFTER_MS ? 'idle' : 'healthy';
 }
 
-export function isFailing(health: Pick<DestinationHealth, 'failingSince' | 'failureCount'>, now: number): boolean {
-  const { failingSince, failureCount } = health;
+export function isFailing({ failingSince, failureCount }: FailureStreak, now: number): boolean {
   return failingSince !== null && (failureCount >= FAILURES_TO_FAIL || now - failingSince >= FAILING_AFTER_MS);
 }
 

@@ -56,15 +56,16 @@ export type DestinationChange = Partial<
   >
 >;
 
-/** Failed attempts of a destination in a row, whichever deliveries they were of. `failingSince`: the first, Unix ms. */
-export type Trouble = { failingSince: number; failureCount: number };
-
-/** Trouble that outlives a restart: since when nothing has succeeded, and how long the receiver asked us to wait. */
-export type DestinationHealth = {
-  destinationId: DestinationId;
-  /** The first failed attempt since the last success; null: none. */
+/** Failed attempts of a destination in a row, whichever deliveries they were of. */
+export type FailureStreak = {
+  /** The first since the last success, Unix ms; null: none. */
   failingSince: number | null;
   failureCount: number;
+};
+
+/** Trouble that outlives a restart: since when nothing has succeeded, and how long the receiver asked us to wait. */
+export type DestinationHealth = FailureStreak & {
+  destinationId: DestinationId;
   /** From a 429 with Retry-After: nothing but forced attempts before this. */
   heldUntil: number | null;
 };

@@ -2,7 +2,7 @@
 // it is known, so an observer is quick, never throws, never waits, and keeps none of the bytes that it is shown.
 import type { AttemptResult, AttemptTrigger } from './attempt.ts';
 import type { DeliveryOrigin, OpenDelivery } from './delivery.ts';
-import type { DestinationWithKeys, Trouble } from './destination.ts';
+import type { DestinationWithKeys, FailureStreak } from './destination.ts';
 import type { Event } from './event.ts';
 import type { DeliveryId, DestinationId, SubscriptionId } from './id.ts';
 import type { Decision } from './transitions.ts';
@@ -31,8 +31,8 @@ export type FinishedAttempt = {
   decision: Decision | null;
   /** Of the event. */
   traceparent: string | null;
-  /** Of a success, what it ended: the failures of its destination since the success before. Null or absent: none. */
-  recoveredFrom?: Trouble | null;
+  /** Of a success, what it ended. Null or absent: none. */
+  recoveredFrom?: FailureStreak | null;
 };
 
 /** Deliveries of one destination that ended `dead` without an attempt: expired, or their destination was deleted. */

@@ -9,6 +9,10 @@ export function formatTime(at: number): string {
   return lastText;
 }
 
+export function formatTimeOrNull(at: number | null): string | null {
+  return at === null ? null : formatTime(at);
+}
+
 // An answer and a webhook each have several times, mostly the same one.
 let lastAt = 0;
 let lastText = new Date(0).toISOString();

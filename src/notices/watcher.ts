@@ -1,17 +1,15 @@
 // What of all that the core tells is worth a notice: a destination becoming paused, its first success after it was
 // paused or failing, and deliveries that died.
-import type { DestinationWithKeys, Trouble } from '../model/destination.ts';
+import { isFailing } from '../model/condition.ts';
+import type { DestinationWithKeys, FailureStreak } from '../model/destination.ts';
 import { isOperational } from '../model/event-type.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { FinishedAttempt, Scheduled } from '../model/observer.ts';
-import { formatTime } from '../model/time.ts';
+import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { NoticeBody } from './notice.ts';
 import type { Notices } from './notices.ts';
 
-/** A destination was failing if so many attempts failed in a row, or none succeeded for so long. */
-const FAILURES_MIN = 3;
-const FAILING_MS_MIN = 10_000;
 /** A success so long after a resume says nothing new. In a cluster all nodes see the resume and one the success. */
 const RESUME_MS_MAX = 3_600_000;
 
@@ -81,24 +79,20 @@ export class Watcher {
     this.#resumedAt.delete(id);
   }
 
-  #noteSuccess({ environment, destinationId }: Place, trouble: Trouble | null): void {
+  #noteSuccess({ environment, destinationId }: Place, streak: FailureStreak | null): void {
     // Sent by hand while it is paused.
     if (this.#paused.has(destinationId)) return;
     const resumedAt = this.#resumedAt.get(destinationId);
     this.#resumedAt.delete(destinationId);
     const isResumed = resumedAt !== undefined && this.#clock.monotonic() - resumedAt < RESUME_MS_MAX;
-    if (!isResumed && !this.#wasFailing(trouble)) return;
+    const wasFailing = streak !== null && isFailing(streak, this.#clock.now());
+    if (!isResumed && !wasFailing) return;
     const data = {
       after: isResumed ? ('paused' as const) : ('failing' as const),
-      failing_since: trouble === null ? null : formatTime(trouble.failingSince),
-      failed_attempts: trouble?.failureCount ?? 0,
+      failing_since: formatTimeOrNull(streak?.failingSince ?? null),
+      failed_attempts: streak?.failureCount ?? 0,
     };
     this.#notices.add({ type: 'postrider.destination.recovered', environment, destinationId, data });
-  }
-
-  #wasFailing(trouble: Trouble | null): boolean {
-    if (trouble === null) return false;
-    return trouble.failureCount >= FAILURES_MIN || this.#clock.now() - trouble.failingSince >= FAILING_MS_MIN;
   }
 
   #addDead({ environment, destinationId }: Place, dead: Omit<DeadData, 'count'>): void {

@@ -29,6 +29,11 @@ export interface ClusterStore {
   recountUnfinished(): Promise<void>;
   /** Tells every node that listens, this one too, unless that gets lost. At most 7,999 bytes. */
   announce(text: string): Promise<void>;
+  /**
+   * Whether no other node has a destination for a test; then none gets it for so long. Only while this one listens:
+   * a node that loses that connection gives up what it has.
+   */
+  reserveTest(request: { destinationId: DestinationId; forMs: number }): Promise<boolean>;
   /** For the streams of other nodes: kept for a minute at most, and lost with the database's memory. */
   publishMessages(batch: MessageBatch): Promise<void>;
   /**

@@ -40,6 +40,8 @@ export class MemoryCluster {
   readonly #versions = new Map<number, number>();
   #barriers: Barrier[] = [];
   readonly #batches: MessageBatch[] = [];
+  /** Until when it is whose; monotonic ms. */
+  readonly #tests = new Map<DestinationId, { reach: Reach; until: number }>();
   #isAway = false;
 
   constructor(clock: Clock, random: SeededRandom, offsetMs = STORE_OFFSET_MS) {
@@ -128,6 +130,14 @@ export class MemoryCluster {
           ),
         ),
       dropMessages: () => call(() => void this.#batches.splice(0)),
+      reserveTest: ({ destinationId, forMs }) =>
+        call(() => {
+          const now = this.#clock.monotonic();
+          const last = this.#tests.get(destinationId);
+          if (last !== undefined && last.reach !== reach && last.until > now) return false;
+          this.#tests.set(destinationId, { reach, until: now + forMs });
+          return true;
+        }),
       announce: async (text) => this.#announce(text),
       listen: (listener) => {
         this.#listeners.set(listener, reach);

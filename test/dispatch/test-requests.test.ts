@@ -18,6 +18,7 @@ test('a stop ends those under way, and none begins any more', async () => {
     clock,
     ids,
     modeOf: () => 'live',
+    reserve: null,
     perform: (_, abort) =>
       new Promise<AttemptResult>((resolve) => {
         begun.push(abort!);

@@ -6,7 +6,7 @@ import type { Notice } from '../../src/notices/notice.ts';
 import { Notices } from '../../src/notices/notices.ts';
 import { Watcher } from '../../src/notices/watcher.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
-import type { Trouble } from '../../src/model/destination.ts';
+import type { FailureStreak } from '../../src/model/destination.ts';
 import { ApiError } from '../../src/model/error.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import type { FinishedAttempt } from '../../src/model/observer.ts';
@@ -58,7 +58,7 @@ function start() {
       watcher.noteDestination(destinationWith({ id, status, pausedReason, updatedAt: clock.now() }));
     },
     die: (n: number, fields: Partial<FinishedAttempt> = {}) => watcher.noteAttempt(attempt({ n, ...fields })),
-    succeed: (recoveredFrom: Trouble | null = null, destinationId: DestinationId = 'dst_1') =>
+    succeed: (recoveredFrom: FailureStreak | null = null, destinationId: DestinationId = 'dst_1') =>
       watcher.noteAttempt({ ...attempt({ n: 0, destinationId }), result: RESULT('succeeded'), recoveredFrom }),
   };
 }

@@ -9,6 +9,7 @@ import type { Scene } from './scene.ts';
 
 const ENVIRONMENTS = [LIVE, TEST];
 const FINGERPRINT = new Uint8Array(32).fill(3);
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 /** The key that `fill` leaves taken. */
 export const TAKEN_KEY = 'order-1-paid';
@@ -78,6 +79,7 @@ async function makeHistory(scene: Scene, bodyBytes: number): Promise<void> {
     body,
     idempotencyKey: TAKEN_KEY,
     idempotency: { fingerprint: FINGERPRINT, expiresAt: scene.now + DAY },
+    traceparent: TRACEPARENT,
   });
   const [succeeded, dead, retrying, forced, forcedAfterDeath] = event.deliveries.map(({ id }) => id);
   scene.pass(HOUR);

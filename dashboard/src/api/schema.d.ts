@@ -64,7 +64,7 @@ export interface paths {
         put?: never;
         /**
          * Send one request now, and say what came back
-         * @description Signed and made as any attempt, with the header `postrider-test: true`; also while the destination is paused. It is in no list and counts nowhere. At most one a second and destination on each node, and 10 at once. Answers when the receiver has, or its timeout is over. Needs the scope `manage`.
+         * @description Signed and made as any attempt, with the header `postrider-test: true`; also while the destination is paused. It is in no list and counts nowhere. At most one a second and destination, and 10 at once on each node. Answers when the receiver has, or its timeout is over. Needs the scope `manage`.
          */
         post: operations["testDestination"];
         delete?: never;

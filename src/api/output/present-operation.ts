@@ -1,6 +1,6 @@
 // How operations look on the wire.
 import type { Operation, OperationRequest } from '../../model/operation.ts';
-import { formatTime } from '../../model/time.ts';
+import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { Found } from '../../operate/work.ts';
 import { present } from './present.ts';
 
@@ -9,7 +9,7 @@ export function presentOperation({ request, ...operation }: Operation) {
 }
 
 export function presentDryRun({ count, oldest, newest }: Found) {
-  return { count, oldest: timeOrNull(oldest), newest: timeOrNull(newest) };
+  return { count, oldest: formatTimeOrNull(oldest), newest: formatTimeOrNull(newest) };
 }
 
 /** What was given of it. */
@@ -22,8 +22,4 @@ function presentRequest({ kind: _, since, until, ...request }: OperationRequest)
     ...(until === null ? {} : { until: formatTime(until) }),
     per_second: request.perSecond,
   };
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : formatTime(at);
 }

@@ -1,7 +1,7 @@
 // /v1/stats: how much happens and how it goes, over time and just now; and how one destination is doing.
 import { ApiError } from '../../model/error.ts';
 import { isId } from '../../model/id.ts';
-import { formatTime } from '../../model/time.ts';
+import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { Subject } from '../../stats/reader.ts';
 import { POINTS_MAX, STEPS, STEP_MS, countPoints } from '../../stats/series.ts';
 import type { SeriesRequest, Step } from '../../stats/series.ts';
@@ -44,8 +44,8 @@ export function addStatsRoutes(app: ApiApp, services: ApiServices): void {
       await answers.health(destination);
     return {
       ...present(health),
-      failing_since: timeOrNull(failingSince),
-      held_until: timeOrNull(heldUntil),
+      failing_since: formatTimeOrNull(failingSince),
+      held_until: formatTimeOrNull(heldUntil),
       success_rate_1h: successRate1h,
       success_rate_24h: successRate24h,
       last_failure: lastFailure === null ? null : presentFailure(lastFailure),
@@ -110,7 +110,8 @@ function readSeriesRequest(query: Query, now: number): SeriesRequest {
   const until = range.until ?? now;
   if (range.since === null) {
     const step = query.step ?? '1m';
-    return checked({ since: until - DEFAULT_RANGE_MS[step], until, step });
+    // Never before 1970: nothing was counted then, and before the year 0 there is no way to write a time.
+    return checked({ since: Math.max(0, until - DEFAULT_RANGE_MS[step]), until, step });
   }
   const { since } = range;
   const fits = (step: Step): boolean => countPoints({ since, until, step }) <= POINTS_MAX;
@@ -127,10 +128,6 @@ function checked(request: SeriesRequest): SeriesRequest {
       'use a longer step or a shorter range',
     { param: 'step' },
   );
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : formatTime(at);
 }
 
 type Failure = { at: number; outcome: string; responseCode: number | null; error: string | null };

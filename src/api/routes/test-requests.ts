@@ -26,7 +26,7 @@ const testing = {
     summary: 'Send one request now, and say what came back',
     description:
       'Signed and made as any attempt, with the header `postrider-test: true`; also while the destination is paused. ' +
-      'It is in no list and counts nowhere. At most one a second and destination on each node, and 10 at once. ' +
+      'It is in no list and counts nowhere. At most one a second and destination, and 10 at once on each node. ' +
       'Answers when the receiver has, or its timeout is over.',
     body: testInput,
     response: { 200: testAttempt },

@@ -1,6 +1,6 @@
 // A key as programs read it: as in the API, without its text, which is shown once and stored nowhere.
 import type { ApiKey } from '../../model/api-key.ts';
-import { formatTime } from '../../model/time.ts';
+import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 
 export function presentKey(key: ApiKey) {
   return {
@@ -11,7 +11,7 @@ export function presentKey(key: ApiKey) {
     prefix: key.prefix,
     last4: key.last4,
     created_at: formatTime(key.createdAt),
-    expires_at: key.expiresAt === null ? null : formatTime(key.expiresAt),
-    last_used_at: key.lastUsedAt === null ? null : formatTime(key.lastUsedAt),
+    expires_at: formatTimeOrNull(key.expiresAt),
+    last_used_at: formatTimeOrNull(key.lastUsedAt),
   };
 }

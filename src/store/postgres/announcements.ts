@@ -1,13 +1,19 @@
 // NOTIFY and LISTEN on one connection of their own, outside of any transaction: inside, every commit that announces
 // something would wait for one lock of the whole database. What is announced while the connection is away is lost.
 //
+// Locks that are to last for a while are held by the same connection: no transaction stays open for them, and a node
+// that dies leaves none behind.
+//
 // Whoever only listens cannot tell silence from a connection that is gone: a firewall that has forgotten it tells
 // neither side. So it is asked now and then whether it still answers.
 import { Socket } from 'node:net';
 import { Client } from 'pg';
 import type { Clock, Timer } from '../../runtime/clock.ts';
+import { idBytes } from '../../model/id.ts';
 import { createLoop } from '../../runtime/loop.ts';
+import type { Loop } from '../../runtime/loop.ts';
 import type { ClusterStore } from '../cluster-store.ts';
+import { StoreError } from '../store.ts';
 import { connectionConfig } from './wire/connections.ts';
 import type { ConnectionOptions } from './wire/connections.ts';
 import type { DatabaseAddress } from './wire/database-address.ts';
@@ -21,7 +27,10 @@ const CLOSE_WITHIN_MS = 1_000;
 /** An announcement is worth no fsync. */
 const SETTINGS = ['synchronous_commit = off', "application_name = 'postrider-announcements'"];
 
-export type Announcements = Pick<ClusterStore, 'announce' | 'listen'> & { close: () => Promise<void> };
+/** 'test' as a number: of these locks, beside whose it is. */
+const TEST_LOCK = 0x74_65_73_74;
+
+export type Announcements = Pick<ClusterStore, 'announce' | 'listen' | 'reserveTest'> & { close: () => Promise<void> };
 type Listener = Parameters<ClusterStore['listen']>[0];
 /** `drop`: at once, and another takes its place. */
 type Connection = { client: Client; drop: (error?: Error) => void };
@@ -60,17 +69,7 @@ export function createAnnouncements(options: ConnectionOptions & { clock: Clock 
     }, RECONNECT_DELAY_MS);
   };
 
-  const probe = createLoop({
-    name: 'announcements',
-    clock,
-    intervalMs: PROBE_INTERVAL_MS,
-    async step() {
-      if (current !== null) await within(clock, ANSWER_WITHIN_MS, current, ({ client }) => client.query('SELECT 1'));
-      return 'idle';
-    },
-    // The connection has said so itself.
-    onError: () => {},
-  });
+  const probe = createProbe(clock, () => current);
 
   return {
     listen(listener) {
@@ -87,6 +86,12 @@ export function createAnnouncements(options: ConnectionOptions & { clock: Clock 
         throw error;
       }
     },
+    async reserveTest({ destinationId, forMs }) {
+      if (current === null) throw new StoreError('unavailable', 'the connection for announcements is being made anew');
+      // Random bits of the id: two that share them would only wait for each other.
+      const lock = [TEST_LOCK, Buffer.from(idBytes(destinationId)).readInt32BE(12)];
+      return tryLock(current.client, lock, { clock, forMs });
+    },
     async close() {
       isClosed = true;
       timer?.cancel();
@@ -95,6 +100,34 @@ export function createAnnouncements(options: ConnectionOptions & { clock: Clock 
       await probe.stop();
     },
   };
+}
+
+function createProbe(clock: Clock, connectionOf: () => Connection | null): Loop {
+  return createLoop({
+    name: 'announcements',
+    clock,
+    intervalMs: PROBE_INTERVAL_MS,
+    async step() {
+      const current = connectionOf();
+      if (current !== null) await within(clock, ANSWER_WITHIN_MS, current, ({ client }) => client.query('SELECT 1'));
+      return 'idle';
+    },
+    // The connection has said so itself.
+    onError: () => {},
+  });
+}
+
+/** Where the connection is gone before the time is over, so is the lock. */
+async function tryLock(
+  client: Client,
+  lock: readonly number[],
+  { clock, forMs }: { clock: Clock; forMs: number },
+): Promise<boolean> {
+  const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS taken', [...lock]);
+  const { taken } = rows[0]!;
+  const free = (): void => void client.query('SELECT pg_advisory_unlock($1, $2)', [...lock]).catch(() => {});
+  if (taken) clock.setTimer(free, forMs);
+  return taken;
 }
 
 /** `onDropped`: called once, whoever ended it. */

@@ -163,6 +163,7 @@ export function createClusterStore(
     publishMessages: (batch) => run(publishMessages, context, batch),
     readMessages: (request) => run(readMessages, context, request),
     dropMessages: () => run(dropMessages, context),
+    reserveTest: (request) => run((one) => announcements.reserveTest(one), request),
     announce: announcements.announce,
     listen: announcements.listen,
   };

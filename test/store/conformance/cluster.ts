@@ -41,6 +41,7 @@ export function testCluster(name: string, makeStage: MakeStage): void {
     testChanges(makeStage);
     testAnnouncing(makeStage);
     testMessages(makeStage);
+    testReserving(makeStage);
   });
 }
 
@@ -151,15 +152,34 @@ function testChanges(makeStage: MakeStage): void {
 function testAnnouncing(makeStage: MakeStage): void {
   it('what one node announces every node hears, this one too, once it has been told that it listens', async (t) => {
     const { cluster, joinOther } = await makeStage(t);
-    const listeners = [cluster, await joinOther()].map((store) => {
-      const [listening, heard] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
-      store.listen({ onAnnounced: heard.resolve, onGap: listening.resolve });
-      return { listening: listening.promise, heard: heard.promise };
-    });
-    await Promise.all(listeners.map(({ listening }) => listening));
+    const heard = await Promise.all([cluster, await joinOther()].map(listenTo));
     const text = 'x'.repeat(7_999);
     await cluster.announce(text);
-    assert.deepEqual(await Promise.all(listeners.map(({ heard }) => heard)), [text, text]);
+    assert.deepEqual(await Promise.all(heard.map(({ first }) => first)), [text, text]);
+  });
+}
+
+/** Resolves when it listens. `first`: what it hears first. */
+async function listenTo(store: ClusterStore): Promise<{ first: Promise<string> }> {
+  const [listening, heard] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  store.listen({ onAnnounced: heard.resolve, onGap: listening.resolve });
+  await listening.promise;
+  return { first: heard.promise };
+}
+
+function testReserving(makeStage: MakeStage): void {
+  it('a destination is one node’s to test, and another’s when the time is over', async (t) => {
+    const { cluster, joinOther } = await makeStage(t);
+    const other = await joinOther();
+    await Promise.all([cluster, other].map(listenTo));
+    const [one, another] = [ids.next('dst'), ids.next('dst')];
+    const reserve = (store: ClusterStore, destinationId: DestinationId, forMs = 60_000): Promise<boolean> =>
+      store.reserveTest({ destinationId, forMs });
+    assert.deepEqual([await reserve(cluster, one), await reserve(other, one)], [true, false]);
+    assert.deepEqual([await reserve(other, another), await reserve(cluster, another)], [true, false]);
+    const brief = ids.next('dst');
+    assert.equal(await reserve(cluster, brief, 1), true);
+    while (!(await reserve(other, brief)));
   });
 }
 
