@@ -57,12 +57,25 @@ export function observeAll(observers: readonly Observer[]): Required<Observer> {
   const again = observers.flatMap((observer) => observer.sentAgain ?? []);
   const changed = observers.flatMap((observer) => observer.destinationChanged ?? []);
   const deleted = observers.flatMap((observer) => observer.destinationDeleted ?? []);
+  // Loops, not forEach: an event and each of its attempts come by here.
   return {
-    scheduled: (what) => scheduled.forEach((tell) => tell(what)),
-    attempted: (what) => attempted.forEach((tell) => tell(what)),
-    ended: (what) => ended.forEach((tell) => tell(what)),
-    sentAgain: (what) => again.forEach((tell) => tell(what)),
-    destinationChanged: (what) => changed.forEach((tell) => tell(what)),
-    destinationDeleted: (id, environment) => deleted.forEach((tell) => tell(id, environment)),
+    scheduled(what) {
+      for (const tell of scheduled) tell(what);
+    },
+    attempted(what) {
+      for (const tell of attempted) tell(what);
+    },
+    ended(what) {
+      for (const tell of ended) tell(what);
+    },
+    sentAgain(what) {
+      for (const tell of again) tell(what);
+    },
+    destinationChanged(what) {
+      for (const tell of changed) tell(what);
+    },
+    destinationDeleted(id, environment) {
+      for (const tell of deleted) tell(id, environment);
+    },
   };
 }
