@@ -4,6 +4,7 @@ import type { MessageId } from '../model/id.ts';
 import type { Feed } from './feed.ts';
 import type { Message } from './message.ts';
 import { Ring } from './ring.ts';
+import type { Entry } from './ring.ts';
 import { Subscriber } from './subscriber.ts';
 import type { Subscription } from './subscriber.ts';
 
@@ -31,11 +32,12 @@ export class Channel {
     return this.preparing !== null && this.ring === null;
   }
 
-  /** `origin`: the id before the first of the messages that there are already. */
-  makeRing(origin: MessageId | null): Ring {
-    return new Ring(origin ?? this.#nextId(), (entry, place) => {
+  /** `origin`: the id before the first of the messages that there are already. `isShared`: with other nodes. */
+  makeRing(origin: MessageId | null, isShared: boolean): Ring {
+    const onDrop = (entry: Entry, place: number): void => {
       for (const one of this.subscribers) one.noteDropped(entry, place);
-    });
+    };
+    return new Ring(origin ?? this.#nextId(), { isShared, onDrop });
   }
 
   subscribe(subscription: Subscription, ring: Ring, now: number, onWanted: () => void): Subscriber {

@@ -24,6 +24,7 @@ export type Entry = {
 
 export class Ring {
   readonly #entries: (Entry | undefined)[] = [];
+  readonly #isShared: boolean;
   readonly #onDrop: (entry: Entry, place: number) => void;
   /** The place of the oldest, and that of the next. */
   first = 0;
@@ -32,9 +33,13 @@ export class Ring {
   lastDropped: MessageId;
   #bytes = 0;
 
-  /** `origin`: an id made now. `onDrop` is told of each entry before it goes. */
-  constructor(origin: MessageId, onDrop: (entry: Entry, place: number) => void) {
+  /** `origin`: an id made now. `isShared`: with other nodes. `onDrop` is told of each entry before it goes. */
+  constructor(
+    origin: MessageId,
+    { isShared, onDrop }: { isShared: boolean; onDrop: (entry: Entry, place: number) => void },
+  ) {
     this.lastDropped = origin;
+    this.#isShared = isShared;
     this.#onDrop = onDrop;
   }
 
@@ -59,16 +64,24 @@ export class Ring {
   }
 
   /**
-   * Where a stream goes on that had got this message; null: it has lost some. What only another node knows is looked
-   * for by its time: then the last second comes once more, for nodes hear of each other's messages in another order.
+   * Where a stream goes on that had got this message; null: it has lost some. In a cluster the second before it comes
+   * once more: nodes hear of each other's messages in different orders, so on another node there may be some before it
+   * that the stream had not got.
    */
   placeAfter(id: string): number | null {
+    if (!isId('msg', id)) return null;
     if (id === this.lastDropped) return this.first;
-    for (let place = this.next - 1; place >= this.first; place--) if (this.at(place).id === id) return place + 1;
-    if (!isId('msg', id) || idTime(id) < idTime(this.lastDropped)) return null;
+    const place = this.#placeOf(id);
+    if (place !== null && !this.#isShared) return place + 1;
+    if (place === null && idTime(id) < idTime(this.lastDropped)) return null;
     const after = idTime(id) - OVERLAP_MS;
-    for (let place = this.first; place < this.next; place++) if (idTime(this.at(place).id) >= after) return place;
+    for (let at = this.first; at < this.next; at++) if (idTime(this.at(at).id) >= after) return at;
     return this.next;
+  }
+
+  #placeOf(id: MessageId): number | null {
+    for (let place = this.next - 1; place >= this.first; place--) if (this.at(place).id === id) return place;
+    return null;
   }
 
   #add(entry: Entry): void {

