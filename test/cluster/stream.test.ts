@@ -80,8 +80,7 @@ describe('a stream in a cluster', () => {
       // Where the others are too busy to answer in time, a gap says so first; and the last second comes once more.
       const isNew = ({ event, id }: (typeof events.messages)[number]): boolean => event === 'event' && !here!.has(id);
       await events.until(() => events.messages.filter(isNew).length >= 3);
-      const bodies = events.messages.filter(isNew).map(({ data }) => data['body_bytes']);
-      assert.equal(bodies.length, 3);
+      assert.equal(events.messages.filter(isNew).length, 3);
     });
   });
 });

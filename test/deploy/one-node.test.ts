@@ -67,9 +67,13 @@ describe('deploy/postrider.service', () => {
     const env = { ...environmentOf({ PORT: '0' }), ...(Object.fromEntries(variables) as NodeJS.ProcessEnv) };
     const child = spawn(program!, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     after(() => child.kill('SIGKILL'));
-    const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-    const [, url] = /listening on (\S+)/.exec(line)!;
+    let url: string | undefined;
+    for await (const line of createInterface({ input: child.stdout })) {
+      url = /listening on (\S+)/.exec(line)?.[1];
+      if (url !== undefined) break;
+    }
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
+    child.stdout.resume();
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   });
