@@ -15,6 +15,7 @@ import { isolation } from './cases/isolation.ts';
 import { latency } from './cases/latency.ts';
 import { match } from './cases/match.ts';
 import { origins } from './cases/origins.ts';
+import { pages } from './cases/pages.ts';
 import { prune } from './cases/prune.ts';
 import { replay } from './cases/replay.ts';
 import { restart } from './cases/restart.ts';
@@ -35,6 +36,7 @@ const CASES: readonly Case[] = [
   prune,
   origins,
   growth,
+  pages,
   restart,
   cluster,
   streams,

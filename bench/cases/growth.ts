@@ -1,19 +1,16 @@
 // Whether a store that has grown is as fast as a young one: accepting and delivering, and the pages of the list of
-// deliveries, on stores of 10 thousand, one million and ten million. The stores are grown by SQL, see
-// fill-deliveries.ts; their services run side by side and are measured in turn.
+// deliveries, on stores of 10 thousand, one million and ten million. Their services run side by side and are measured
+// in turn.
 import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Bench, Case } from '../bench.ts';
-import { growHistory } from '../fill-deliveries.ts';
-import { growTables } from '../fill-tables.ts';
-import { DELIVERIES_PER_CHUNK } from '../history.ts';
+import { createGrowing, grow, grownSize, GROWN_SETTINGS } from '../grown-store.ts';
 import type { Database } from '../postgres.ts';
 import { aimed } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
 import type { Service } from '../service.ts';
-import { fillStoreFile, readRecipients } from '../store-file.ts';
 import { measureLists } from './list-pages.ts';
 import {
   bodyOf,
@@ -29,13 +26,9 @@ import {
 import type { Run } from './throughput.ts';
 
 const SIZES = [10_000, 1_000_000, 10_000_000];
-const DESTINATIONS = 200;
 const WARM_UP = 10_000;
 const EVENTS = 15_000;
 const REPEATS = 3;
-/** The first two destinations are paused and have their deliveries waiting. */
-const WAITING = ['pending', 'retrying'] as const;
-const SETTINGS = { REACHABILITY_CHECK: 'off' };
 
 export const growth: Case = {
   name: 'growth',
@@ -44,8 +37,7 @@ export const growth: Case = {
 };
 
 async function run(bench: Bench): Promise<Report[]> {
-  const chunks = SIZES.map((size) => Math.max(DELIVERIES_PER_CHUNK, bench.sized(size)));
-  const sizes = chunks.map((size) => Math.round(size / DELIVERIES_PER_CHUNK) * DELIVERIES_PER_CHUNK);
+  const sizes = SIZES.map((size) => grownSize(bench, size));
   const { services, figures } = await makeStores(bench, sizes);
   const labels = sizes.map((size) => size.toLocaleString('en-US'));
   figures.push(...(await measureDelivering(bench, services, labels)));
@@ -55,9 +47,7 @@ async function run(bench: Bench): Promise<Report[]> {
 
 /** One store grows, and leaves a copy behind at each size but the last. */
 async function makeStores(bench: Bench, sizes: number[]): Promise<{ services: Service[]; figures: Figure[] }> {
-  const grown = await bench.service({ settings: SETTINGS });
-  await createDestinations(bench, grown);
-  await grown.signal('SIGTERM');
+  const grown = await createGrowing(bench);
   const services: Service[] = [];
   const startedAt = performance.now();
   for (const [i, size] of sizes.entries()) {
@@ -81,23 +71,6 @@ async function makeStores(bench: Bench, sizes: number[]): Promise<{ services: Se
   };
 }
 
-async function createDestinations(bench: Bench, service: Service): Promise<void> {
-  for (let i = 0; i < DESTINATIONS; i++) {
-    const id = await service.subscribe(`${bench.receiverUrl}/ok/${i}`, 'history.*');
-    if (i < WAITING.length) await service.call('PATCH', `/v1/destinations/${id}`, { status: 'paused' });
-  }
-}
-
-async function grow({ database, dataDir }: Service, range: { from: number; to: number; total: number }): Promise<void> {
-  if (database !== null) return growTables(database.url, { waiting: WAITING, body: bodyOf(), ...range });
-  fillStoreFile(dataDir, (db) => {
-    const recipients = readRecipients(db).map((recipient, i) => {
-      return WAITING[i] === undefined ? recipient : { ...recipient, waits: WAITING[i] };
-    });
-    growHistory(db, { recipients, body: bodyOf(), ...range });
-  });
-}
-
 async function startCopy(bench: Bench, { dataDir, database, key }: Service): Promise<Service> {
   const service = await (database === null ? copyFile(bench, dataDir) : copyDatabase(bench, database));
   service.key = key;
@@ -107,11 +80,11 @@ async function startCopy(bench: Bench, { dataDir, database, key }: Service): Pro
 function copyFile(bench: Bench, dataDir: string): Promise<Service> {
   const copy = mkdtempSync(join(tmpdir(), 'postrider-bench-'));
   for (const name of ['postrider.db', 'master.key']) cpSync(join(dataDir, name), join(copy, name));
-  return bench.service({ settings: SETTINGS, dataDir: copy });
+  return bench.service({ settings: GROWN_SETTINGS, dataDir: copy });
 }
 
 async function copyDatabase(bench: Bench, database: Database): Promise<Service> {
-  return bench.service({ settings: SETTINGS, database: await bench.postgres.createDatabase(database) });
+  return bench.service({ settings: GROWN_SETTINGS, database: await bench.postgres.createDatabase(database) });
 }
 
 async function measureDelivering(bench: Bench, services: Service[], labels: string[]): Promise<Figure[]> {
