@@ -26,15 +26,31 @@ const TROUBLES = ['hang', 'refuse', '500', 'slow'] as const;
 type Trouble = (typeof TROUBLES)[number];
 const ILL_OF_EACH = 10;
 
+/** Destinations that never answer, all together with this many events a second ... */
+const HANGING = [100, 1_000];
+const HANGING_PER_SECOND = 1_000;
+/** ... beside one that is well and takes 50 ms for an answer. */
+const BESIDE = 'far';
+const BESIDE_TYPE = 'beside.it';
+const BESIDE_PER_SECOND = 200;
+const BESIDE_P99_MAX_MS = 25;
+
 export const isolation: Case = {
   name: 'isolation',
-  about: '100 destinations at 1,000 events a second, before and after 40 of them hang, refuse, fail or are slow',
+  about: '100 destinations at 1,000 events a second, and 40 of them fall ill; one beside 100 and 1,000 that hang',
   run,
 };
 
 type Ill = { id: string; trouble: Trouble };
 
 async function run(bench: Bench): Promise<Report[]> {
+  const ill = await runIll(bench);
+  const hanging: Report[] = [];
+  for (const count of HANGING) hanging.push(await runHanging(bench, bench.sized(count)));
+  return [...ill, ...hanging];
+}
+
+async function runIll(bench: Bench): Promise<Report[]> {
   const service = await bench.service({ settings: { REACHABILITY_CHECK: 'off' } });
   const ill = await createDestinations(bench, service);
   await runFor(bench, service, WARM_UP_SECONDS);
@@ -131,4 +147,35 @@ function compare(before: Latencies[], after: Latencies[]): Figure[] {
   });
   const growth = rows[3]!.value / rows[2]!.value;
   return [...rows, aimed({ name: 'arrival p99: growth', value: growth, unit: '×' }, { atMost: 1.2 })];
+}
+
+/** The first seconds are the worst: nobody knows yet who hangs. */
+async function runHanging(bench: Bench, count: number): Promise<Report> {
+  const service = await bench.service({ settings: { REACHABILITY_CHECK: 'off' } });
+  await service.subscribe(`${bench.receiverUrl}/${BESIDE}`, BESIDE_TYPE);
+  for (let i = 0; i < count; i++) await service.subscribe(`${bench.receiverUrl}/hang/${i}`, typeOf(i));
+  await loadBeside(bench, service, WARM_UP_SECONDS);
+  const alone = await loadBeside(bench, service, WINDOW_SECONDS);
+  const hanging = Array.from({ length: count }, (_, i) => eventOf(bodyOf(), typeOf(i)));
+  const seconds = bench.sized(ONSET_SECONDS);
+  const [beside] = await Promise.all([
+    loadBeside(bench, service, ONSET_SECONDS),
+    bench.open({ load: loadOf(service, hanging), perSecond: HANGING_PER_SECOND, seconds }),
+  ]);
+  const figures = [
+    { name: 'arrival p50 alone', value: alone.p50, unit: 'ms' },
+    { name: 'arrival p99 alone', value: alone.p99, unit: 'ms' },
+    { name: 'arrival p50 beside them', value: beside.p50, unit: 'ms' },
+    aimed({ name: 'arrival p99 beside them', value: beside.p99, unit: 'ms' }, { atMost: BESIDE_P99_MAX_MS }),
+  ];
+  await bench.clear();
+  return { case: `isolation: one beside ${count.toLocaleString('en-US')} that hang`, figures };
+}
+
+async function loadBeside(bench: Bench, service: Service, seconds: number): Promise<Latencies> {
+  await bench.resetReceiver();
+  const load = loadOf(service, [eventOf(bodyOf({ stamped: true }), BESIDE_TYPE)], { connections: 8 });
+  const { requests } = await bench.open({ load, perSecond: BESIDE_PER_SECOND, seconds: bench.sized(seconds) });
+  const { latencies } = await bench.arrivals(requests, BESIDE);
+  return latencies[BESIDE]!;
 }

@@ -1,6 +1,6 @@
 // The other end: takes webhooks, counts them and answers as the first part of the path says:
 //   /ok   200 at once     /hang   never     /500   500     /404   404     /slow   200 after 14 s
-//   /flaky   500 to every twentieth
+//   /far   200 after 50 ms     /flaky   500 to every twentieth
 // A name may follow, as in /ok-other: that is a group of its own, counted apart.
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -12,6 +12,7 @@ import { serve } from './protocol.ts';
 import type { Arrivals, ReceiverCommands } from './protocol.ts';
 
 const SLOW_MS = 14_000;
+const FAR_MS = 50;
 const STAMP_NAME = '"at":"';
 const PATH_START = 'POST /'.length;
 
@@ -70,6 +71,7 @@ function answer(socket: Socket, group: string): void {
   else if (group.startsWith('500')) socket.write(FAILED);
   else if (group.startsWith('404')) socket.write(NOT_FOUND);
   else if (group.startsWith('slow')) setTimeout(() => socket.write(OK), SLOW_MS);
+  else if (group.startsWith('far')) setTimeout(() => socket.write(OK), FAR_MS);
   else if (group.startsWith('flaky')) socket.write(count % FLAKY_EVERY === 0 ? FAILED : OK);
 }
 

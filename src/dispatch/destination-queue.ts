@@ -1,5 +1,5 @@
-// One destination on the way out: what it has to be sent (backlog.ts), what is on its wire (in-flight.ts), when the
-// next may start (pace.ts), and how its receiver is doing (health.ts). Decides nothing by itself and does no I/O.
+// One destination on the way out: what it has to be sent (backlog.ts), what is on its wire (in-flight.ts), how much
+// that may be (window.ts), when the next may start (pace.ts), and how its receiver is doing (health.ts). Does no I/O.
 //
 //   active ◀──▶ pausing ───▶ paused ◀──▶ active        pausing: a result that pauses it is being stored
 //     └────────────┴────────────┴──▶ deleted            nothing starts any more, what is on the wire is aborted
@@ -21,12 +21,14 @@ import type { Instant } from './instant.ts';
 import { Pace } from './pace.ts';
 import type { ReadyPlace } from './slots.ts';
 import type { HeapPlace } from './wake-heap.ts';
+import { Window } from './window.ts';
 
 /** Where those who hold the queue have put it. Kept with the queue, so that finding it there is no look-up. */
 export class Place implements HeapPlace, ReadyPlace {
   wakeAt: number = NEVER;
   heapIndex = -1;
   readyBucket = -1;
+  readyAmong: ReadyPlace['readyAmong'] = null;
   /** How many of its waiting deliveries are in the sum over all queues. */
   countedWaiting = 0;
 }
@@ -39,6 +41,9 @@ export type DestinationLoad = {
   overdueSince: number | null;
 };
 
+/** As long as a hung receiver that answers again may be overlooked. */
+const PROBE_INTERVAL_MS = 1_500;
+
 type State = 'active' | 'pausing' | 'paused' | 'deleted' | 'released' | 'lost';
 
 export class DestinationQueue {
@@ -47,6 +52,7 @@ export class DestinationQueue {
   readonly backlog: Backlog = new Backlog();
   readonly inFlight: InFlight = new InFlight();
   readonly pace: Pace;
+  readonly #window: Window = new Window();
   readonly place: Place = new Place();
   #destination: DestinationWithKeys;
   #schedule: Schedule;
@@ -127,13 +133,22 @@ export class DestinationQueue {
   startableAt(at: Instant): number {
     const first = this.backlog.first();
     if (first === undefined) return NEVER;
-    const { count, unsentCount } = this.inFlight;
-    const { maxInFlight } = this.#destination;
-    if (isForced(first)) return count < maxInFlight ? this.pace.forcedMayStartAt(at, unsentCount) : NEVER;
-    if (this.#isPaused() || count >= Math.min(maxInFlight, this.health.inFlightLimit)) return NEVER;
+    const { count, currentCount, unsentCount, lastStartAt } = this.inFlight;
+    if (count >= this.#destination.maxInFlight) return NEVER;
+    if (isForced(first)) return this.pace.forcedMayStartAt(at, unsentCount);
+    if (this.#isPaused()) return NEVER;
     // Deliveries in memory were due when they came, and stay due if the wall clock is set back.
     const heldMs = Math.max(0, this.health.heldUntil - at.now);
-    return Math.max(this.pace.scheduledMayStartAt(at, unsentCount), at.monotonic + heldMs);
+    const { inFlightLimit, spacingMs } = this.health;
+    const startAt = Math.max(this.pace.scheduledMayStartAt(at, unsentCount, spacingMs), at.monotonic + heldMs);
+    if (currentCount < Math.min(inFlightLimit, this.#window.size(at.monotonic))) return startAt;
+    // Nothing comes back: one more now and then finds out when the receiver answers again.
+    return Math.max(startAt, lastStartAt + PROBE_INTERVAL_MS);
+  }
+
+  /** Whether the next start keeps to what the destination has earned: only then it may have a scarce slot. */
+  isWithinEarned({ monotonic }: Instant): boolean {
+    return this.inFlight.count < this.#window.earned(monotonic);
   }
 
   /** Monotonic ms at which time alone makes something possible here: a start, or a look into the store. */
@@ -146,8 +161,8 @@ export class DestinationQueue {
 
   /** Takes the first waiting delivery onto the wire; call only when `canStart`. */
   start(at: Instant): AttemptUnderWay {
-    this.pace.noteStart(at, this.health.spacingMs);
-    return this.inFlight.start(this.backlog.take());
+    this.pace.noteStart(at);
+    return this.inFlight.start(this.backlog.take(), at.monotonic);
   }
 
   /** Whether what was started must not be sent after all: since then the destination was changed, or held. */
@@ -160,6 +175,13 @@ export class DestinationQueue {
   send(attempt: AttemptUnderWay, at: Instant): void {
     this.inFlight.send(attempt);
     this.pace.noteSent(at);
+  }
+
+  /** A response has come, whatever it says. To be called before the attempt is ended. */
+  noteAnswer(attempt: AttemptUnderWay, { monotonic }: Instant): void {
+    const isWanted = this.backlog.first() !== undefined;
+    this.#window.noteAnswer(this.inFlight.currentCount, isWanted, monotonic);
+    this.inFlight.noteAnswer(attempt, monotonic);
   }
 
   // ── What changes ──

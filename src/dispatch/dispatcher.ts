@@ -213,11 +213,12 @@ export class Dispatcher {
     for (let started = 0; ; started++) {
       if (started === STARTS_PER_TURN) return this.#pumpLater();
       const mayStart = this.#isRunning && this.#slots.isFree() && this.#options.pipeline.mayRun();
-      const queue = mayStart ? this.#queues.firstReady() : null;
-      if (queue === null || !this.#slots.mayTake(queue.inFlight.count)) return;
+      const areScarce = this.#slots.areScarce();
+      const queue = mayStart ? this.#queues.firstReady(areScarce) : null;
+      if (queue === null) return;
       const at = this.#queues.instant();
-      // Time has passed since the queue was found ready, and its rate limit may have been lowered.
-      if (queue.canStart(at)) void this.#run(queue, queue.start(at));
+      // Time has passed since the queue was found ready: its rate limit may have been lowered, what it earned forgotten.
+      if (queue.canStart(at) && (!areScarce || queue.isWithinEarned(at))) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }
   }

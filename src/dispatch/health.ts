@@ -60,11 +60,17 @@ export class Health {
     return this.#failingSince === null ? null : { failingSince: this.#failingSince, failureCount: this.#failureCount };
   }
 
-  /** Learns from a result. Returns what to store, if anything that outlives a restart has changed. */
-  note(result: AttemptResult, event: { endedAt: number; heldUntil: number }): DestinationHealth | null {
+  /**
+   * Learns from a result. `isLate`: the receiver has answered later attempts since, so it says nothing of how it is now.
+   * Returns what to store, if anything that outlives a restart has changed.
+   */
+  note(
+    result: AttemptResult,
+    event: { endedAt: number; heldUntil: number; isLate?: boolean },
+  ): DestinationHealth | null {
     if (result.outcome === 'cancelled') return null;
     if (result.outcome === 'succeeded') return this.#noteSuccess(event.endedAt);
-    if (isOverload(result)) this.#slowDown();
+    if (isOverload(result) && event.isLate !== true) this.#slowDown();
     this.#heldUntil = Math.max(this.#heldUntil, event.heldUntil);
     this.#failingSince ??= event.endedAt;
     this.#failureCount++;

@@ -1,6 +1,9 @@
 // One destination's attempts between their start and the end of their request.
 //
 //   started ── its payload is read, a last look ──▶ sent ── the response, or an abort ──▶ ended
+//
+// What a receiver has left behind (it has answered one that was started later, and this one is old) hangs by itself: it
+// says nothing of how the receiver is doing now.
 import assert from 'node:assert/strict';
 import { Aborter } from '../attempt/abort.ts';
 import type { AttemptTrigger } from '../model/attempt.ts';
@@ -8,15 +11,21 @@ import type { OpenDelivery } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
 import { triggerOf } from '../model/transitions.ts';
 
+/** Younger ones are just on their way, whatever was answered since. */
+const OLD_MS = 1_000;
+
 export class AttemptUnderWay {
   readonly delivery: OpenDelivery;
   readonly trigger: AttemptTrigger;
+  /** Monotonic ms. */
+  readonly startedAt: number;
   readonly aborter: Aborter = new Aborter();
   isSent = false;
   #isAbandoned = false;
 
-  constructor(delivery: OpenDelivery) {
+  constructor(delivery: OpenDelivery, startedAt: number) {
     this.delivery = delivery;
+    this.startedAt = startedAt;
     this.trigger = triggerOf(delivery);
   }
 
@@ -32,11 +41,19 @@ export class AttemptUnderWay {
 }
 
 export class InFlight {
-  readonly #attempts = new Map<DeliveryId, AttemptUnderWay>();
+  /** In the order of their starts. */
+  readonly #current = new Map<DeliveryId, AttemptUnderWay>();
+  readonly #leftBehind = new Map<DeliveryId, AttemptUnderWay>();
   #unsentCount = 0;
+  #lastStartAt = Number.NEGATIVE_INFINITY;
 
   get count(): number {
-    return this.#attempts.size;
+    return this.#current.size + this.#leftBehind.size;
+  }
+
+  /** Without those that were left behind. */
+  get currentCount(): number {
+    return this.#current.size;
   }
 
   /** Started and not sent yet: each has a token of the rate set aside. */
@@ -45,18 +62,24 @@ export class InFlight {
   }
 
   get sentCount(): number {
-    return this.#attempts.size - this.#unsentCount;
+    return this.count - this.#unsentCount;
+  }
+
+  /** Monotonic ms. */
+  get lastStartAt(): number {
+    return this.#lastStartAt;
   }
 
   list(): AttemptUnderWay[] {
-    return [...this.#attempts.values()];
+    return [...this.#leftBehind.values(), ...this.#current.values()];
   }
 
-  start(delivery: OpenDelivery): AttemptUnderWay {
-    assert(!this.#attempts.has(delivery.id), 'a delivery has two attempts under way');
-    const attempt = new AttemptUnderWay(delivery);
-    this.#attempts.set(delivery.id, attempt);
+  start(delivery: OpenDelivery, monotonic: number): AttemptUnderWay {
+    assert(!this.#current.has(delivery.id), 'a delivery has two attempts under way');
+    const attempt = new AttemptUnderWay(delivery, monotonic);
+    this.#current.set(delivery.id, attempt);
     this.#unsentCount++;
+    this.#lastStartAt = monotonic;
     return attempt;
   }
 
@@ -65,9 +88,23 @@ export class InFlight {
     this.#unsentCount--;
   }
 
+  /** The receiver has answered this one. */
+  noteAnswer({ startedAt }: AttemptUnderWay, monotonic: number): void {
+    const before = Math.min(startedAt, monotonic - OLD_MS);
+    for (const [id, attempt] of this.#current) {
+      if (attempt.startedAt >= before) return;
+      this.#current.delete(id);
+      this.#leftBehind.set(id, attempt);
+    }
+  }
+
+  isLeftBehind({ delivery }: AttemptUnderWay): boolean {
+    return this.#leftBehind.has(delivery.id);
+  }
+
   /** False: the attempt had ended already. */
   end({ delivery, isSent }: AttemptUnderWay): boolean {
-    if (!this.#attempts.delete(delivery.id)) return false;
+    if (!this.#current.delete(delivery.id) && !this.#leftBehind.delete(delivery.id)) return false;
     if (!isSent) this.#unsentCount--;
     return true;
   }

@@ -9,8 +9,8 @@ const REST_AFTER_UNSENT_MS = 1_000;
 
 export class Pace {
   readonly #rate: RateLimit;
-  /** Monotonic ms: no scheduled attempt starts before. */
-  #spacedUntil = 0;
+  /** Monotonic ms: of the start from which the next scheduled one is spaced. */
+  #spacedFrom = Number.NEGATIVE_INFINITY;
   /** Monotonic ms: nothing starts before, forced or not. */
   #restsUntil = 0;
   /** Started and not sent, since the last that was: expired, or not ours any more. */
@@ -27,12 +27,12 @@ export class Pace {
   }
 
   /** The same, spaced: a forced attempt keeps to what its owner set, not to what failures slowed it to. */
-  scheduledMayStartAt(at: Instant, reserved: number): number {
-    return Math.max(this.forcedMayStartAt(at, reserved), this.#spacedUntil);
+  scheduledMayStartAt(at: Instant, reserved: number, spacingMs: number): number {
+    return Math.max(this.forcedMayStartAt(at, reserved), this.#spacedFrom + spacingMs);
   }
 
-  noteStart({ monotonic }: Instant, spacingMs: number): void {
-    this.#spacedUntil = monotonic + spacingMs;
+  noteStart({ monotonic }: Instant): void {
+    this.#spacedFrom = monotonic;
   }
 
   /** The rate counts from here, not from the start: bodies that come late together must not make a burst. */
@@ -43,7 +43,7 @@ export class Pace {
 
   /** What was started needs not be sent after all: on to the next, unless that has gone on for very long. */
   noteUnsent({ monotonic }: Instant): void {
-    this.#spacedUntil = monotonic;
+    this.#spacedFrom = Number.NEGATIVE_INFINITY;
     this.#unsentInARow++;
     if (this.#unsentInARow % UNSENT_IN_A_ROW_MAX === 0) this.#restsUntil = monotonic + REST_AFTER_UNSENT_MS;
   }

@@ -82,7 +82,7 @@ export class AttemptPipeline {
     const { recorder, ownership, observer } = this.#options;
     const { delivery, trigger } = attempt;
     const recoveredFrom = result.outcome === 'succeeded' ? queue.health.streak() : null;
-    const { health, isFailing } = this.#noteHealth(queue, result);
+    const { health, isFailing } = this.#noteHealth(queue, attempt, result);
     const isPausing = isFailing || isGone(result);
     if (isPausing) queue.setPausing(true);
     const { decision } = await recorder.record({
@@ -142,13 +142,17 @@ export class AttemptPipeline {
 
   #noteHealth(
     queue: DestinationQueue,
+    attempt: AttemptUnderWay,
     result: AttemptResult,
   ): { health: DestinationHealth | null; isFailing: boolean } {
     const endedAt = Math.round(result.startedAt + result.durationMs);
     const isTooMany = result.responseCode === HTTP_TOO_MANY_REQUESTS;
     const heldUntil = isTooMany ? boundRetryAfter(result.retryAfterAt, endedAt) : 0;
-    const health = queue.health.note(result, { endedAt, heldUntil });
-    const { clockTrust, failingAfterMs } = this.#options;
+    const { clock, clockTrust, failingAfterMs } = this.#options;
+    const isLate = queue.inFlight.isLeftBehind(attempt);
+    const isAnswer = result.responseCode !== null && result.outcome !== 'timed_out';
+    if (isAnswer) queue.noteAnswer(attempt, { now: clock.now(), monotonic: clock.monotonic() });
+    const health = queue.health.note(result, { endedAt, heldUntil, isLate });
     return { health, isFailing: queue.health.isFailingFor(failingAfterMs, endedAt) && clockTrust.isSettled() };
   }
 }

@@ -118,14 +118,14 @@ export class Queues {
     const isGone = queue.isOver || (this.#byId.size > QUEUES_KEPT_MAX && queue.isIdle(at));
     if (isGone && this.#byId.get(queue.id) === queue) this.#byId.delete(queue.id);
     const isReady = !isGone && queue.canStart(at);
-    this.#ready.update(queue, isReady);
+    this.#ready.update(queue, isReady ? (queue.isWithinEarned(at) ? 'earners' : 'others') : null);
     this.#heap.schedule(queue, isGone || isReady ? NEVER : queue.nextLookAt(at));
     if (!isGone && backlog.refillWanted(queue.appetite(this.room(), at)) > 0) this.#refiller.want(queue);
   }
 
-  /** Of those that may start an attempt now, the one with the fewest on the wire. */
-  firstReady(): DestinationQueue | null {
-    return this.#ready.first();
+  /** Whose turn it is of those that may start an attempt now. `areScarce`: of those who have earned a slot. */
+  firstReady(areScarce: boolean): DestinationQueue | null {
+    return this.#ready.first(areScarce);
   }
 
   forgetIdle(at: Instant): void {

@@ -1,10 +1,11 @@
 // Who may start the next attempt: how many may be under way over all destinations (Slots), and whose turn it is
 // (ReadyQueues: max-min fairness, the destination with the fewest attempts on the wire comes first).
+//
+// Slots are scarce when more than half are taken. Then a destination gets no more of them than it has earned by answers
+// (window.ts): however many receivers hang, those that answer find slots, and so do newcomers.
 import assert from 'node:assert/strict';
 
-/** The last quarter of the slots is for destinations that have hardly anything on the wire. */
-const SHARED_PART = 3 / 4;
-const SCARCE_IN_FLIGHT_MAX = 2;
+const PLENTIFUL_PART = 1 / 2;
 /** Results that wait to be stored count too: what we learn must not pile up in memory. */
 const UNSETTLED_PER_SLOT = 2;
 
@@ -26,9 +27,8 @@ export class Slots {
     return this.#onWire < this.#max && this.#unsettled < UNSETTLED_PER_SLOT * this.#max;
   }
 
-  /** `inFlightCount`: what the destination that would take a slot has on the wire. */
-  mayTake(inFlightCount: number): boolean {
-    return this.#onWire < this.#max * SHARED_PART || inFlightCount <= SCARCE_IN_FLIGHT_MAX;
+  areScarce(): boolean {
+    return this.#onWire >= this.#max * PLENTIFUL_PART;
   }
 
   take(): void {
@@ -59,7 +59,8 @@ export class Slots {
 }
 
 export type ReadyPlace = {
-  /** Which bucket holds it; -1: none. Set only here. */
+  /** Among whom it is, and which bucket of theirs holds it; null and -1: it is not ready. Set only here. */
+  readyAmong: 'earners' | 'others' | null;
   readyBucket: number;
 };
 
@@ -71,23 +72,41 @@ type ReadyItem = {
 
 /** Of the destinations that could start an attempt now, the one with the fewest on the wire. */
 export class ReadyQueues<T extends ReadyItem> {
-  // One set for each number of attempts on the wire. A Set keeps insertion order, so equals take turns.
+  /** The next start of `earners` keeps to what they have earned. */
+  readonly #among = { earners: new Buckets<T>(), others: new Buckets<T>() };
+
+  /** Puts an item where its count says, or (null) takes it out. */
+  update(item: T, among: ReadyPlace['readyAmong']): void {
+    const { place } = item;
+    const bucket = among === null ? -1 : item.inFlight.count;
+    if (among === place.readyAmong && bucket === place.readyBucket) return;
+    if (place.readyAmong !== null) this.#among[place.readyAmong].delete(item, place.readyBucket);
+    if (among !== null) this.#among[among].add(item, bucket);
+    place.readyAmong = among;
+    place.readyBucket = bucket;
+  }
+
+  /** The next in turn; it stays until `update` moves it. `areScarce`: slots are for those who have earned them. */
+  first(areScarce: boolean): T | null {
+    return this.#among.earners.first() ?? (areScarce ? null : this.#among.others.first());
+  }
+}
+
+/** One set for each number of attempts on the wire. A Set keeps insertion order, so equals take turns. */
+class Buckets<T> {
   readonly #buckets: Set<T>[] = [];
   #lowest = 0;
 
-  /** Puts an item where its count says, or takes it out. */
-  update(item: T, isReady: boolean): void {
-    const bucket = isReady ? item.inFlight.count : -1;
-    if (bucket === item.place.readyBucket) return;
-    if (item.place.readyBucket >= 0) this.#buckets[item.place.readyBucket]!.delete(item);
-    item.place.readyBucket = bucket;
-    if (bucket < 0) return;
+  delete(item: T, bucket: number): void {
+    this.#buckets[bucket]!.delete(item);
+  }
+
+  add(item: T, bucket: number): void {
     while (this.#buckets.length <= bucket) this.#buckets.push(new Set());
     this.#buckets[bucket]!.add(item);
     this.#lowest = Math.min(this.#lowest, bucket);
   }
 
-  /** The next in turn, and how many it has on the wire; it stays until `update` moves it. */
   first(): T | null {
     for (; this.#lowest < this.#buckets.length; this.#lowest++) {
       for (const item of this.#buckets[this.#lowest]!) return item;

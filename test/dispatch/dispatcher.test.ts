@@ -90,21 +90,28 @@ describe('very many deliveries of one event', () => {
 });
 
 describe('slots', () => {
-  test('go to whoever has the fewest on the wire; the last quarter to those with hardly any', async () => {
-    const { offer, onWireOf } = await setUp();
-    offer('dst_a', 100);
-    assert.equal(onWireOf('dst_a'), 12, 'one alone has three quarters');
+  test('are for everybody up to the half; the others go to newcomers, and to those who have earned them', async () => {
+    const { clock, offer, onWire, onWireOf, storing } = await setUp();
+    offer('dst_hangs', 100);
+    assert.equal(onWireOf('dst_hangs'), 8);
     offer('dst_b', 100);
-    assert.equal(onWireOf('dst_b'), 3, 'another, which had none, takes from the rest while it has hardly any');
     offer('dst_c', 100);
-    assert.equal(onWireOf('dst_c'), 1, 'and the last');
+    assert.deepEqual([onWireOf('dst_b'), onWireOf('dst_c')], [1, 1]);
+    for (const expected of [2, 4, 7]) {
+      for (const { destinationId, end } of [...onWire.values()]) if (destinationId === 'dst_b') end();
+      await clock.run(1);
+      for (const { answer } of storing.splice(0)) answer();
+      await clock.run(1);
+      assert.equal(onWireOf('dst_b'), expected, 'twice as many with every round of answers');
+    }
+    assert.deepEqual([onWireOf('dst_hangs'), onWireOf('dst_c')], [8, 1]);
   });
 
   test('even out as they become free', async () => {
     const { clock, offer, onWire, onWireOf, storing } = await setUp();
     offer('dst_a', 100);
     offer('dst_b', 100);
-    for (let i = 0; i < 40; i++) {
+    for (let i = 0; i < 80; i++) {
       onWire.values().next().value!.end();
       await clock.run(1);
       for (const { answer } of storing.splice(0)) answer();
@@ -116,10 +123,11 @@ describe('slots', () => {
   test('are free as soon as the request has ended, while its result is still being stored', async () => {
     const { offer, onWire, sentAt, dispatcher } = await setUp({ slots: 4 });
     offer('dst_a', 20);
-    assert.equal(onWire.size, 3);
+    assert.equal(onWire.size, 2);
     onWire.values().next().value!.end();
     await settle();
-    assert.deepEqual([sentAt.length, dispatcher.stats().onWire], [4, 3], 'three on the wire, one being stored');
+    assert.equal(sentAt.length - 1, dispatcher.stats().onWire, 'one is being stored');
+    assert.ok(dispatcher.stats().onWire > 1);
     // But no more than twice the slots may be under way in all.
     while (onWire.size > 0) {
       for (const { end } of [...onWire.values()]) end();
@@ -129,12 +137,36 @@ describe('slots', () => {
   });
 
   test('are filled over several turns: a large fan-out must not hold up the event loop', async () => {
-    const { offer, onWire } = await setUp({ slots: 1_000 });
-    offer('dst_a', 300);
+    const { offerAll, clock, onWire } = await setUp({ slots: 1_000 });
+    const made = { eventId: EVENT, dueAt: clock.now() };
+    offerAll(
+      Array.from({ length: 300 }, (_, n) => openDelivery({ ...made, id: `dlv_${n}`, destinationId: `dst_${n}` })),
+    );
     const atOnce = onWire.size;
     assert.ok(atOnce > 0 && atOnce <= 100, `${atOnce} starts in one turn`);
     await settle();
     assert.equal(onWire.size, 300);
+  });
+
+  test('of receivers that hang are few; one that answers again is found, and gets its backlog', async () => {
+    const { clock, offer, onWire, onWireOf, sent, storing } = await setUp({ slots: 1_000 });
+    offer('dst_a', 500);
+    await settle();
+    assert.equal(onWireOf('dst_a'), 16);
+    await clock.run(15_000);
+    assert.equal(sent.length, 26, 'one more every 1.5 s');
+    const late = [...onWire.values()];
+    const answerAll = async (): Promise<void> => {
+      for (const request of [...onWire.values()]) if (!late.includes(request)) request.end();
+      await clock.run(5);
+      for (const { answer } of storing.splice(0)) answer();
+      await clock.run(5);
+    };
+    while (onWire.size === late.length) await clock.run(100);
+    const wellAt = clock.monotonic();
+    while (sent.length < 500) await answerAll();
+    assert.ok(clock.monotonic() - wellAt < 1_000, `all were sent ${clock.monotonic() - wellAt} ms later`);
+    assert.equal(onWireOf('dst_a') >= late.length, true, 'whatever becomes of those that hang');
   });
 
   test('are not used while the lease has run out, and are when it is renewed', async () => {

@@ -41,21 +41,34 @@ describe('the wake heap', () => {
 });
 
 describe('the ready queues', () => {
+  const item = (name: string, count: number) => ({ name, place: new Place(), inFlight: { count } });
+
   test('give the one with the fewest on the wire, equals in turn', () => {
     const ready = new ReadyQueues<ReturnType<typeof item>>();
-    const item = (name: string, count: number) => ({ name, place: new Place(), inFlight: { count } });
     const items = [item('a', 2), item('b', 0), item('c', 0), item('d', 1)];
-    for (const each of items) ready.update(each, true);
+    for (const each of items) ready.update(each, 'earners');
     const order: string[] = [];
     for (let i = 0; i < 7; i++) {
-      const first = ready.first()!;
+      const first = ready.first(true)!;
       order.push(first.name);
       first.inFlight.count++;
-      ready.update(first, true);
+      ready.update(first, 'earners');
     }
     assert.deepEqual(order, ['b', 'c', 'd', 'b', 'c', 'a', 'd']);
-    for (const each of items) ready.update(each, false);
-    assert.equal(ready.first(), null);
+    for (const each of items) ready.update(each, null);
+    assert.equal(ready.first(false), null);
+  });
+
+  test('give those who have earned it first, and the others only where there is plenty', () => {
+    const ready = new ReadyQueues<ReturnType<typeof item>>();
+    const [earner, other] = [item('earner', 5), item('other', 1)];
+    ready.update(earner, 'earners');
+    ready.update(other, 'others');
+    assert.equal(ready.first(false), earner);
+    ready.update(earner, 'others');
+    assert.deepEqual([ready.first(false), ready.first(true)], [other, null]);
+    ready.update(other, null);
+    assert.equal(ready.first(false), earner);
   });
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Health } from '../../src/dispatch/health.ts';
+import { Window } from '../../src/dispatch/window.ts';
 import { RateLimit } from '../../src/dispatch/pace.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 
@@ -70,6 +71,23 @@ function ended(outcome: AttemptResult['outcome'], responseCode: number | null = 
   return { outcome, responseCode } as AttemptResult;
 }
 
+describe('the window', () => {
+  test('is small at first, grows by each answer while more wait, and is forgotten when it was long ago', () => {
+    const window = new Window();
+    assert.deepEqual([window.earned(5_000), window.size(5_000)], [1, 16]);
+    for (let i = 0; i < 17; i++) window.noteAnswer(16, true, 5_010);
+    assert.equal(window.size(5_010), 32);
+    window.noteAnswer(16, true, 5_010);
+    assert.equal(window.size(5_010), 32, 'it is not in use');
+    window.noteAnswer(20, false, 5_020);
+    assert.equal(window.size(5_900), 32);
+    window.noteAnswer(3, false, 6_100);
+    assert.equal(window.earned(6_500), 32, 'what the stretch before had');
+    assert.equal(window.earned(7_200), 3);
+    assert.deepEqual([window.earned(9_300), window.size(9_300)], [1, 16]);
+  });
+});
+
 describe('health', () => {
   test('trouble halves what may be on the wire, down to one, and spaces the starts, up to a second', () => {
     const health = new Health('dst_1', 50, null);
@@ -98,6 +116,12 @@ describe('health', () => {
       assert.equal(health.inFlightLimit < 50, isTrouble);
     });
   }
+
+  test('what the receiver has left behind, having answered later ones, says nothing of how it is now', () => {
+    const health = new Health('dst_1', 50, null);
+    const noted = health.note(ended('timed_out'), { ...event, isLate: true });
+    assert.deepEqual([health.inFlightLimit, health.spacingMs, noted?.failureCount], [50, 0, 1]);
+  });
 
   test('successes give it back', () => {
     const health = new Health('dst_1', 4, null);
