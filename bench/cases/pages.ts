@@ -129,7 +129,7 @@ async function visit(page: Page, path: string): Promise<Visit> {
   await page.goto(path);
   await page.waitForTimeout(SETTLE_MS);
   page.off('requestfinished', note);
-  return { requests, paintMs: (await page.evaluate(LARGEST_PAINT)) as number };
+  return { requests, paintMs: await page.evaluate<number>(LARGEST_PAINT) };
 }
 
 /** When the largest thing was shown that the page has so far, ms from its beginning. */
