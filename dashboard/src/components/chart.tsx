@@ -78,7 +78,8 @@ function optionsOf(width: number, lines: readonly Line[], format: (value: number
     ...(isUtc && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') }),
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
-    padding: [8, 8, 0, 0],
+    // Half of the last label may stand beside the plot.
+    padding: [8, 20, 0, 0],
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
       {

@@ -14,11 +14,14 @@ type Props = {
   label: string;
   isBusy?: boolean;
   selection?: Selection | undefined;
-  /** Of one destination, its name in every row says nothing. */
+  /** Of one destination, its name in every row says nothing ... */
   hideDestination?: boolean;
+  /** ... nor, of one event, the time at which all of them were made. */
+  hideScheduled?: boolean;
 };
 
-export function DeliveryTable({ deliveries, label, isBusy = false, selection, hideDestination = false }: Props) {
+export function DeliveryTable({ deliveries, label, isBusy = false, selection, ...hidden }: Props) {
+  const { hideDestination = false, hideScheduled = false } = hidden;
   const ids = deliveries.map(({ id }) => id);
   const isAll = ids.length > 0 && ids.every((id) => selection?.chosen.has(id));
   return (
@@ -41,12 +44,12 @@ export function DeliveryTable({ deliveries, label, isBusy = false, selection, hi
             <th>Status</th>
             <th>Attempts</th>
             <th>Next attempt</th>
-            <th className="number">Scheduled</th>
+            {!hideScheduled && <th className="number">Scheduled</th>}
           </tr>
         </thead>
         <tbody aria-busy={isBusy}>
           {deliveries.map((delivery) => (
-            <Row key={delivery.id} delivery={delivery} selection={selection} hideDestination={hideDestination} />
+            <Row key={delivery.id} delivery={delivery} selection={selection} {...{ hideDestination, hideScheduled }} />
           ))}
         </tbody>
       </table>
@@ -54,9 +57,14 @@ export function DeliveryTable({ deliveries, label, isBusy = false, selection, hi
   );
 }
 
-type RowProps = { delivery: Delivery; selection: Selection | undefined; hideDestination: boolean };
+type RowProps = {
+  delivery: Delivery;
+  selection: Selection | undefined;
+  hideDestination: boolean;
+  hideScheduled: boolean;
+};
 
-function Row({ delivery, selection, hideDestination }: RowProps) {
+function Row({ delivery, selection, hideDestination, hideScheduled }: RowProps) {
   const mode = useMode();
   const { id, event_type: type, dead_reason: reason } = delivery;
   const isChosen = selection?.chosen.has(id) ?? false;
@@ -93,9 +101,11 @@ function Row({ delivery, selection, hideDestination }: RowProps) {
       <td className="wide-only">
         {delivery.completed_at === null ? <DueTime at={delivery.next_attempt_at} /> : <Nothing />}
       </td>
-      <td className="number end">
-        <Time at={delivery.created_at} />
-      </td>
+      {!hideScheduled && (
+        <td className="number end">
+          <Time at={delivery.created_at} />
+        </td>
+      )}
     </tr>
   );
 }

@@ -40,7 +40,7 @@ function Minute({ index, good, bad }: { index: number; good: number; bad: number
   );
 }
 
-export function attemptsOf({ attempts }: StatsPoint): { good: number; bad: number } {
+function attemptsOf({ attempts }: StatsPoint): { good: number; bad: number } {
   const good = attempts.succeeded ?? 0;
   const all = Object.values(attempts).reduce((sum, value) => sum + value, 0);
   return { good, bad: all - good };

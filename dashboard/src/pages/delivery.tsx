@@ -161,7 +161,7 @@ function Siblings({ delivery }: { delivery: Delivery }) {
   if (others.length === 0) return null;
   return (
     <Card title="Other deliveries of this event" flush>
-      <DeliveryTable label="Other deliveries of this event" deliveries={others} />
+      <DeliveryTable label="Other deliveries of this event" deliveries={others} hideScheduled />
     </Card>
   );
 }

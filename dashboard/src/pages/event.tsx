@@ -87,7 +87,7 @@ function FanOut({ mode, event }: { mode: Mode; event: Event }) {
   }
   return (
     <Card title="Deliveries" flush>
-      <DeliveryTable label="Deliveries of this event" deliveries={data.data} />
+      <DeliveryTable label="Deliveries of this event" deliveries={data.data} hideScheduled />
       <Pager page={{ ...data, has_more: false }} query={query} />
       {data.has_more && (
         <p className="pager">

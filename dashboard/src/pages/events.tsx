@@ -34,7 +34,7 @@ export function Events() {
       }
     >
       <Filters>
-        <TextFilter name="type" label="Type or pattern" placeholder="order.paid, order.*, order.**" />
+        <TextFilter name="type" label="Type or pattern" placeholder="order.*" />
         <PeriodFilter />
       </Filters>
       <Fault error={error} retry={() => void refetch()} />

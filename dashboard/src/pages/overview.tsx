@@ -1,7 +1,7 @@
 // Do events flow, which destination is in trouble and why, what helps.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import type { Schemas, StatsPoint } from '../api/client.ts';
+import type { Outcome, Schemas, StatsPoint } from '../api/client.ts';
 import { deliveriesQuery, destinationsQuery, RANGES, statsNowQuery, statsQuery } from '../api/queries.ts';
 import type { Range } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
@@ -9,7 +9,6 @@ import { Chart } from '../components/chart.tsx';
 import type { Line } from '../components/chart.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { useMay, useMode } from '../components/environment.ts';
-import { attemptsOf } from '../components/health-strip.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { Badge, Empty, Fault, sentence, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
@@ -147,9 +146,15 @@ function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
   );
 }
 
-const OUTCOME_LINES: Line[] = [
-  { label: 'failed', color: 'bad', fill: true },
-  { label: 'succeeded', color: 'good', fill: true },
+/** Stacked from the ground in this order; with those that did not occur left out, but for the first and the last. */
+const OUTCOMES: readonly { line: Line; of: readonly Outcome[] }[] = [
+  { line: { label: 'refused', color: 'bad', fill: true }, of: ['bad_status', 'invalid_response', 'blocked'] },
+  { line: { label: 'timed out', color: 'wait', fill: true }, of: ['timed_out', 'cancelled'] },
+  {
+    line: { label: 'no connection', color: 'line-strong', fill: true },
+    of: ['connect_failed', 'dns_failed', 'tls_failed', 'reset'],
+  },
+  { line: { label: 'succeeded', color: 'good', fill: true }, of: ['succeeded'] },
 ];
 const LATENCY_LINES: Line[] = [
   { label: 'p50', color: 'text' },
@@ -166,21 +171,20 @@ export function Charts({ destinationId }: { destinationId?: string }) {
   if (data === undefined) return null;
   const times = data.data.map(({ at }) => Date.parse(at) / 1_000);
   const perSecond = (value: number): number => value / STEP_SECONDS[data.step];
-  const attempts = data.data.map(attemptsOf);
-  // Stacked: success is drawn first, up to the sum, and failure over it from the ground.
-  const all = attempts.map(({ good, bad }) => perSecond(good + bad));
-  const bad = attempts.map((point) => perSecond(point.bad));
+  const stacked = stackOutcomes(data.data);
+  const lines = stacked.map(({ line }) => line);
   const latency = latencyOf(data.data, destinationId === undefined ? 'first_attempt_seconds' : 'attempt_seconds');
   return (
     <div className="stack-small">
       <RangeChoice range={range} />
       <div className="halves">
-        <Card title="Attempts a second" actions={<Legend lines={OUTCOME_LINES} />}>
+        <Card title="Attempts a second" actions={<Legend lines={lines} />}>
           <Chart
             label={`Attempts a second over ${RANGES[range].label}`}
             times={times}
-            values={[all, bad]}
-            lines={[...OUTCOME_LINES].reverse()}
+            // What is on top is drawn first, from the ground; the others over it.
+            values={stacked.map(({ sums }) => sums.map(perSecond)).reverse()}
+            lines={[...lines].reverse()}
             format={rate}
           />
         </Card>
@@ -199,6 +203,21 @@ export function Charts({ destinationId }: { destinationId?: string }) {
       </div>
     </div>
   );
+}
+
+/** With how much there is up to each of them, from the ground. */
+function stackOutcomes(points: readonly StatsPoint[]): { line: Line; sums: number[] }[] {
+  const sums = points.map(() => 0);
+  return OUTCOMES.flatMap(({ line, of }, at) => {
+    let total = 0;
+    for (const [index, { attempts }] of points.entries()) {
+      const value = of.reduce((sum, outcome) => sum + (attempts[outcome] ?? 0), 0);
+      sums[index]! += value;
+      total += value;
+    }
+    const isShown = total > 0 || at === 0 || at === OUTCOMES.length - 1;
+    return isShown ? [{ line, sums: [...sums] }] : [];
+  });
 }
 
 function latencyOf(points: readonly StatsPoint[], of: 'first_attempt_seconds' | 'attempt_seconds') {
