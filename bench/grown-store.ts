@@ -1,5 +1,6 @@
-// Stores with a long history, for what must be as fast there as on a young one: 200 destinations, of which the first two
-// are paused and have their deliveries waiting. The history is written by SQL, see fill-deliveries.ts and fill-tables.ts.
+// Stores with a long history, for what must be as fast there as on a young one: 200 destinations, of which the first
+// two are paused and have their deliveries waiting. The history is written by SQL, see fill-deliveries.ts and
+// fill-tables.ts.
 import type { Bench } from './bench.ts';
 import { growHistory } from './fill-deliveries.ts';
 import { growTables } from './fill-tables.ts';

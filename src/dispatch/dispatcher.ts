@@ -217,7 +217,7 @@ export class Dispatcher {
       const queue = mayStart ? this.#queues.firstReady(areScarce) : null;
       if (queue === null) return;
       const at = this.#queues.instant();
-      // Time has passed since the queue was found ready: its rate limit may have been lowered, what it earned forgotten.
+      // Time has passed since the queue was found ready: its rate limit may have been lowered, its window be smaller.
       if (queue.canStart(at) && (!areScarce || queue.isWithinEarned(at))) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }

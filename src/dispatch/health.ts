@@ -61,8 +61,8 @@ export class Health {
   }
 
   /**
-   * Learns from a result. `isLate`: the receiver has answered later attempts since, so it says nothing of how it is now.
-   * Returns what to store, if anything that outlives a restart has changed.
+   * Learns from a result. `isLate`: the receiver has answered later attempts since, so it says nothing of how it is
+   * now. Returns what to store, if anything that outlives a restart has changed.
    */
   note(
     result: AttemptResult,

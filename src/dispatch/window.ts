@@ -1,7 +1,7 @@
 // How many attempts a destination has shown that it can have on the wire at once, earned as a TCP sender's window is
-// (RFC 5681, 3.1): a few at first; one more with each answer while more are wanted, which doubles it in the time that an
-// answer takes; forgotten when it was not used. So a receiver that takes requests and never answers holds a few slots,
-// whatever its `max_in_flight` is.
+// (RFC 5681, 3.1): a few at first; one more with each answer while more are wanted, which doubles it in the time that
+// an answer takes; forgotten when it was not used. So a receiver that takes requests and never answers holds a few
+// slots, whatever its `max_in_flight` is.
 
 /** What may be on the wire before anything was answered. */
 const FIRST = 16;
@@ -14,9 +14,7 @@ export class Window {
   #peakBefore = 0;
   #beganAt = 0;
 
-  /**
-   * A request was answered. `count`: with it so many were on the wire. `isWanted`: more deliveries wait. `monotonic`: ms.
-   */
+  /** A request was answered. `count`: with it so many were on the wire. `isWanted`: more deliveries wait. */
   noteAnswer(count: number, isWanted: boolean, monotonic: number): void {
     const earned = this.earned(monotonic);
     const isFull = isWanted && 2 * count > earned;
