@@ -1,17 +1,20 @@
 // Several real nodes on one real PostgreSQL, a receiver whose log is the judge, and a publisher that remembers every
 // 202 it got.
 import assert from 'node:assert/strict';
+import { mintKey } from '../../src/cli/keys/mint-key.ts';
+import { SCOPES } from '../../src/model/api-key.ts';
 import { formatId, idBytes, idShard } from '../../src/model/id.ts';
 import type { NodeId } from '../../src/model/id.ts';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { Api } from '../e2e/api.ts';
 import type { Destination, Event } from '../e2e/api.ts';
 import { startReceiver } from '../e2e/receiver.ts';
 import type { Receiver, Respond } from '../e2e/receiver.ts';
-import { Service, runCommand } from '../e2e/service.ts';
+import { Service } from '../e2e/service.ts';
 import type { Scope, Settings } from '../e2e/service.ts';
 import { MASTER_KEY } from '../store/data-dirs.ts';
-import { Databases } from '../store/postgres/databases.ts';
+import { Databases, storeOptions } from '../store/postgres/databases.ts';
 import { isOwn } from '../store/postgres/server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 
@@ -31,7 +34,8 @@ export type AttemptAt = { deliveryId: string; attempt: number; at: number };
 
 /** For what comes sooner or later: on a machine with much else to do, later. */
 const WAIT_MS_MAX = 90_000;
-const LOOK_EVERY_MS = 25;
+/** Each look costs the nodes some milliseconds of work. */
+const LOOK_EVERY_MS = 100;
 const SHARDS = 256;
 
 let made = 0;
@@ -66,10 +70,20 @@ export class Stage {
     const node = new Service(all, variables);
     this.#scope.after(() => node.end());
     await node.start();
-    if (this.key === '') this.key = await makeKey(node);
+    if (this.key === '') this.key = await this.#makeKey();
     node.key = this.key;
     this.nodes.push(node);
     return node;
+  }
+
+  /** As `postrider keys create` does, without a process for it. */
+  async #makeKey(): Promise<string> {
+    const store = await openPostgresStore(storeOptions(this.server.urlOf(this.database)));
+    const request = { mode: 'test', name: 'stage', scopes: SCOPES, expiresAt: null } as const;
+    const { key, secret } = mintKey(await store.readEnvironments(), request);
+    await store.createApiKey(key);
+    await store.close();
+    return secret;
   }
 
   api(node: Service): Api {
@@ -285,7 +299,7 @@ export class Publisher {
           assert.equal(answer.status, 503, answer.text);
           assert.ok(Number(answer.headers.get('retry-after')) > 0);
         }
-        await delay(systemClock, 20);
+        await delay(systemClock, LOOK_EVERY_MS);
       }
       if (this.#pauseMs > 0) await delay(systemClock, this.#pauseMs);
     }
@@ -314,14 +328,6 @@ export function duplicatesAt(receiver: Receiver): string[] {
 /** What its sender has given up before the answer counts for nothing: it comes again. */
 function takenAt({ requests }: Receiver): string[] {
   return requests.filter(({ status, isGivenUp }) => status === 200 && !isGivenUp).map(({ eventId }) => eventId);
-}
-
-async function makeKey(node: Service): Promise<string> {
-  const scopes = 'publish,read,manage,operate,admin';
-  const argv = ['keys', 'create', '--mode', 'test', '--scopes', scopes, '--json'];
-  const { code, stdout, stderr } = await runCommand(argv, node.environment());
-  assert.equal(code, 0, stderr);
-  return (JSON.parse(stdout) as { secret: string }).secret;
 }
 
 function toNodeId(uuid: string): NodeId {
