@@ -3,7 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Case } from '../bench.ts';
-import { aimed } from '../report.ts';
+import { aimed, figureOf } from '../report.ts';
 import type { Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { FILL_TYPE, OTHER, OTHER_TYPE, compareOthers, fill, loadOther } from './backlog.ts';
@@ -29,28 +29,34 @@ async function run(bench: Bench): Promise<Report[]> {
   while ((await service.metric('postrider_deliveries_unfinished')) > 0) await sleep(LOOK_EVERY_MS);
   await service.call('PATCH', `/v1/destinations/${destination}`, { url: `${bench.receiverUrl}/${REPLAYED}` });
   const alone = await loadOther(bench, service);
+  const gentle = await service.call<Operation>('POST', '/v1/dlq/replay', {});
+  await until(service, gentle.id, ({ done }) => done > 0);
+  const besideGentle = await loadOther(bench, service);
+  const { done: sentBefore } = await service.call<Operation>('POST', `/v1/operations/${gentle.id}/cancel`);
+  const dead = events - sentBefore;
 
   const askedAt = performance.now();
   const begun = await service.call<Operation>('POST', '/v1/dlq/replay', { per_second: 10_000 });
   const answeredMs = performance.now() - askedAt;
   await until(service, begun.id, ({ done }) => done > 0);
   const beside = await loadOther(bench, service);
-  const { done } = await until(service, begun.id, (operation) => operation.done >= events / 2 || isOver(operation));
+  const { done } = await until(service, begun.id, (operation) => operation.done >= dead / 2 || isOver(operation));
   await service.signal('SIGKILL');
   await service.start();
   const ended = await until(service, begun.id, isOver);
   const seconds = (performance.now() - askedAt) / 1000;
   while ((await service.metric('postrider_deliveries_unfinished')) > 0) await sleep(LOOK_EVERY_MS);
-  if (ended.status !== 'done' || ended.done + ended.skipped !== events) throw new Error(JSON.stringify(ended));
+  if (ended.status !== 'done' || ended.done + ended.skipped !== dead) throw new Error(JSON.stringify(ended));
   const figures = [
     { name: `answer to the request, of ${label}`, value: answeredMs, unit: 'ms' },
     { name: 'done when it was killed', value: done, unit: 'deliveries' },
     aimed(
-      { name: 'counted twice or not at all', value: Math.abs(events - ended.done), unit: 'deliveries' },
+      { name: 'counted twice or not at all', value: Math.abs(dead - ended.done), unit: 'deliveries' },
       { atMost: 0 },
     ),
-    { name: 'sent again, the kill included', value: events / seconds, unit: 'deliveries/s' },
-    ...compareOthers('alone', alone, 'beside the operation', beside),
+    { name: 'sent again, the kill included', value: dead / seconds, unit: 'deliveries/s' },
+    ...compareOthers('alone', alone, 'beside it at 100 a second', besideGentle),
+    figureOf('others: arrival p99 beside it at full speed', 'ms', beside),
   ];
   return [{ case: 'replay', figures }];
 }
