@@ -59,9 +59,18 @@ describe('a cluster', () => {
     let onWireMax = 0;
     receiver.respond = (request) => {
       onWireMax = Math.max(onWireMax, ++onWire);
-      void request.closed.then(() => onWire--);
+      // Answered, or given up: that an answer has gone out is noticed here later than there.
+      let isOver = false;
+      const end = (): void => {
+        if (!isOver) onWire--;
+        isOver = true;
+      };
+      void request.closed.then(end);
       // Slower than events come in, so that it has more to send when it wakes up.
-      setTimeout(() => request.answer(200), 100);
+      setTimeout(() => {
+        end();
+        request.answer(200);
+      }, 100);
     };
     const publisher = new Publisher(stage, ['one.of-many'], { nodes: [awake], connections: 4 });
     await publisher.promisedCount(100);
