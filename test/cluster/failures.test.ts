@@ -55,22 +55,16 @@ describe('a cluster', () => {
     const receiver = await stage.receiver();
     const limit = { max_in_flight: IN_FLIGHT };
     const destination = await stage.destinationOf(asleep, receiver, 'one.of-many', limit);
-    let onWire = 0;
+    const open = new Set<Received>();
+    // That an answer is out is noticed here later than by its sender, who may send the next meanwhile.
+    const countOpen = (): number => [...open].filter(({ answeredAt }) => answeredAt === null).length;
     let onWireMax = 0;
     receiver.respond = (request) => {
-      onWireMax = Math.max(onWireMax, ++onWire);
-      // Answered, or given up: that an answer has gone out is noticed here later than there.
-      let isOver = false;
-      const end = (): void => {
-        if (!isOver) onWire--;
-        isOver = true;
-      };
-      void request.closed.then(end);
+      open.add(request);
+      onWireMax = Math.max(onWireMax, countOpen());
+      void request.closed.then(() => open.delete(request));
       // Slower than events come in, so that it has more to send when it wakes up.
-      setTimeout(() => {
-        end();
-        request.answer(200);
-      }, 100);
+      setTimeout(() => request.answer(200), 100);
     };
     const publisher = new Publisher(stage, ['one.of-many'], { nodes: [awake], connections: 4 });
     await publisher.promisedCount(100);
@@ -91,7 +85,7 @@ describe('a cluster', () => {
       (finished) => begun.isSubsetOf(finished),
     );
     const earlier = new Set(duplicatesAt(receiver));
-    onWireMax = onWire;
+    onWireMax = countOpen();
     process.kill(asleep.pid, 'SIGCONT');
     await eventually(
       async () => asleep.output,

@@ -17,7 +17,8 @@ export class OnWire {
     const { path, at } = request;
     const open = this.#open.get(path) ?? new Set();
     this.#open.set(path, open);
-    this.#seen.push({ path, at, beside: [...open] });
+    // That an answer is out is noticed here later than by its sender, who may send the next meanwhile.
+    this.#seen.push({ path, at, beside: [...open].filter(({ answeredAt }) => answeredAt === null) });
     open.add(request);
     void request.closed.then(() => open.delete(request));
   }
