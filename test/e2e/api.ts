@@ -55,7 +55,7 @@ export type ErrorBody = { error: { code: string; message: string; request_id: st
 export type Answer<Body> = { status: number; headers: Headers; text: string; body: Body };
 type Sendable = string | Uint8Array<ArrayBuffer> | object;
 
-const WAIT_MS_MAX = 20_000;
+const WAIT_MS_MAX = 60_000;
 
 /** What answers. `activity` resolves when something may have changed. */
 type Server = { readonly url: string; readonly key: string; activity(): Promise<void> };

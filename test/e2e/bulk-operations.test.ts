@@ -16,7 +16,7 @@ type Operation = {
   skipped: number;
 };
 
-const EVENTS = 10_000;
+const EVENTS = 4_000;
 const EVENTS_PER_BATCH = 1_000;
 const ONE_ATTEMPT = { retry_policy: { schedule_seconds: [] }, max_in_flight: 200 };
 
