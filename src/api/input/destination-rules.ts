@@ -48,7 +48,10 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e]*$/;
 /** Ours, or those by which an HTTP message is framed. */
 const REFUSED_NAMES = new Set(
-  'host user-agent connection keep-alive transfer-encoding te trailer upgrade expect accept-encoding'.split(' '),
+  (
+    'host user-agent connection keep-alive transfer-encoding te trailer upgrade expect accept-encoding ' +
+    'svix-id svix-timestamp svix-signature'
+  ).split(' '),
 );
 const REFUSED_PREFIXES = ['webhook-', 'postrider-', 'content-', 'proxy-'];
 
