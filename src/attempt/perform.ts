@@ -2,6 +2,7 @@
 import { ATTEMPT_ERROR_LENGTH_MAX } from '../model/attempt.ts';
 import type { AttemptResult } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
+import type { SignatureStyle } from '../model/destination.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { explainReply, outcomeOf } from './classify.ts';
 import { ConnectError, CONNECT_MS_MAX } from './connect.ts';
@@ -19,6 +20,7 @@ export type AttemptRequest = {
   url: string;
   /** The destination's static headers. */
   headers: Record<string, string>;
+  signatureStyle: SignatureStyle;
   /** Signing keys in force, newest first. */
   keys: readonly Uint8Array[];
   eventId: string;
@@ -101,7 +103,8 @@ type AttemptEnd = Omit<AttemptResult, 'startedAt' | 'durationMs'>;
 
 function headersOf(request: AttemptRequest, own: { userAgent: string; timestampSeconds: number }): string[] {
   const { eventId: id, payload, keys, traceparent } = request;
-  const { timestampSeconds } = own;
+  const timestamp = String(own.timestampSeconds);
+  const signature = signatures(keys, { id, timestampSeconds: own.timestampSeconds, payload });
   const headers = [
     'content-type',
     'application/json',
@@ -110,14 +113,18 @@ function headersOf(request: AttemptRequest, own: { userAgent: string; timestampS
     'webhook-id',
     id,
     'webhook-timestamp',
-    String(timestampSeconds),
+    timestamp,
     'webhook-signature',
-    signatures(keys, { id, timestampSeconds, payload }),
+    signature,
     'postrider-delivery-id',
     request.deliveryId,
     'postrider-attempt',
     String(request.attempt),
   ];
+  // Svix signs the same text in the same way.
+  if (request.signatureStyle === 'svix') {
+    headers.push('svix-id', id, 'svix-timestamp', timestamp, 'svix-signature', signature);
+  }
   if (traceparent !== null && !Object.hasOwn(request.headers, 'traceparent')) headers.push('traceparent', traceparent);
   for (const name in request.headers) headers.push(name, request.headers[name]!);
   if (request.onTestHeaders !== undefined) {

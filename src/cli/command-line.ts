@@ -8,6 +8,7 @@ import { parseCommandLine } from './command.ts';
 import type { Command, CommandGroup } from './command.ts';
 import { demoCommand } from './demo.ts';
 import { commandHelp, groupHelp, programHelp } from './help.ts';
+import { importCommands } from './import.ts';
 import { keysCommands } from './keys.ts';
 import { migrateCommand } from './migrate.ts';
 import { OutputError, print, tell } from './output.ts';
@@ -23,6 +24,7 @@ const COMMANDS: readonly (Command | CommandGroup)[] = [
   migrateCommand,
   backupCommand,
   copyCommand,
+  importCommands,
   versionCommand,
 ];
 

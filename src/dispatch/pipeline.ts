@@ -129,6 +129,7 @@ export class AttemptPipeline {
       mode: modeOf(destination.environment),
       url: destination.url,
       headers: destination.headers,
+      signatureStyle: destination.signatureStyle,
       keys: keysInForce(destination, now),
       eventId: delivery.eventId,
       deliveryId: delivery.id,

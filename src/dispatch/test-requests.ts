@@ -76,7 +76,7 @@ export class TestRequests {
 
   async #perform(destination: DestinationWithKeys, event: TestEvent, aborter: Aborter): Promise<TestAttempt> {
     const { perform, clock, ids, modeOf } = this.#options;
-    const { id, environment, url, headers, retryPolicy } = destination;
+    const { id, environment, url, headers, signatureStyle, retryPolicy } = destination;
     const now = clock.now();
     const eventId = ids.next('evt');
     const payload = buildPayload({ id: eventId, type: event.type, occurredAt: now, traceparent: null }, event.body);
@@ -87,6 +87,7 @@ export class TestRequests {
         mode: modeOf(environment),
         url,
         headers,
+        signatureStyle,
         keys: keysInForce(destination, now),
         eventId,
         deliveryId: ids.next('dlv', idShard(id)),

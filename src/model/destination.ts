@@ -5,6 +5,10 @@ import type { RetryPolicy } from './retry-policy.ts';
 export type DestinationStatus = 'active' | 'paused';
 export const PAUSED_REASONS = ['manual', 'failing', 'gone'] as const;
 export type PausedReason = (typeof PAUSED_REASONS)[number];
+/** `svix`: what Svix calls the headers of a signature is sent too, for receivers that ask for those names. */
+export const SIGNATURE_STYLES = ['standard', 'svix'] as const;
+export type SignatureStyle = (typeof SIGNATURE_STYLES)[number];
+export const SIGNATURE_STYLE_DEFAULT: SignatureStyle = 'standard';
 export const AUTOMATIC_PAUSE_REASONS = ['failing', 'gone'] as const satisfies PausedReason[];
 
 export const URL_LENGTH_MAX = 2_048;
@@ -34,6 +38,7 @@ export type Destination = {
   ratePerSecond: number | null;
   /** Static headers of every attempt, names as given; values are secrets at rest. */
   headers: Record<string, string>;
+  signatureStyle: SignatureStyle;
   /** A JSON object's text, minified. */
   metadata: string;
   createdAt: number;
@@ -52,7 +57,15 @@ export function keysInForce({ signingKeys }: DestinationWithKeys, now: number): 
 export type DestinationChange = Partial<
   Pick<
     Destination,
-    'url' | 'name' | 'status' | 'retryPolicy' | 'maxInFlight' | 'ratePerSecond' | 'headers' | 'metadata'
+    | 'url'
+    | 'name'
+    | 'status'
+    | 'retryPolicy'
+    | 'maxInFlight'
+    | 'ratePerSecond'
+    | 'headers'
+    | 'signatureStyle'
+    | 'metadata'
   >
 >;
 

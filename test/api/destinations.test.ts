@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { DestinationId } from '../../src/model/id.ts';
 import { addDestination, startApi } from './harness.ts';
 import type { Api, Json } from './harness.ts';
 
@@ -27,6 +28,7 @@ test('a new destination has its defaults, its location, and its signing secret t
     max_in_flight: 50,
     rate_per_second: null,
     headers: {},
+    signature_style: 'standard',
     metadata: {},
     updated_at: createdAt,
   });
@@ -45,13 +47,15 @@ test('every field is stored and read back', async () => {
     retry_policy: { schedule_seconds: [1, 604_800], timeout_seconds: 1.5, jitter: 0 },
     max_in_flight: 1_000,
     rate_per_second: 0.1,
+    signature_style: 'svix',
     metadata: { a: [1, null, { b: 'é\u0000' }], 10: 1, 9: 2, '': {}, ['__proto__']: { x: 1 } },
   };
   const { json } = await create({ ...fields, headers: { 'X-Tenant': 'acme', authorization: 'Bearer x' } });
   const { json: reading } = await read(String(json.id));
   for (const answer of [json, reading]) {
-    const { url, name, retry_policy, max_in_flight, rate_per_second, metadata } = answer;
-    assert.deepEqual({ url, name, retry_policy, max_in_flight, rate_per_second, metadata }, fields);
+    const { url, name, retry_policy, max_in_flight, rate_per_second, signature_style, metadata } = answer;
+    const shown = { url, name, retry_policy, max_in_flight, rate_per_second, signature_style, metadata };
+    assert.deepEqual(shown, fields);
     assert.deepEqual(answer.headers, { 'X-Tenant': '***', authorization: '***' });
   }
 });
@@ -64,9 +68,13 @@ test('null is the same as absent for optional fields', async () => {
     max_in_flight: null,
     rate_per_second: null,
     headers: null,
+    signature_style: null,
+    signing_secret: null,
     metadata: null,
   });
   assert.deepEqual([json.name, json.max_in_flight, json.headers, json.metadata], [null, 50, {}, {}]);
+  assert.equal(json.signature_style, 'standard');
+  assert.match(String(json.signing_secret), /^whsec_/);
 });
 
 test('the URL is stored as it serialises', async () => {
@@ -146,6 +154,9 @@ const INVALID: [body: Json, param: string][] = [
   [{ max_in_flight: '5' }, '/max_in_flight'],
   [{ rate_per_second: 0 }, '/rate_per_second'],
   [{ rate_per_second: 10_001 }, '/rate_per_second'],
+  [{ signature_style: 'Svix' }, '/signature_style'],
+  [{ signature_style: '' }, '/signature_style'],
+  [{ signing_secret: 5 }, '/signing_secret'],
   [{ metadata: [] }, '/metadata'],
   [{ metadata: 'x' }, '/metadata'],
   [{ metadata: { a: 'x'.repeat(8_192 - 7) } }, '/metadata'],
@@ -179,7 +190,7 @@ test('a field that is missing, unknown, of the wrong type or out of range is nam
   }
 });
 
-test('headers of the protocol, of the service and of Standard Webhooks are refused in any case', async () => {
+test('headers of the protocol, of the service, of Standard Webhooks and of Svix are refused in any case', async () => {
   const names = [
     'webhook-id',
     'Webhook-Signature',
@@ -197,6 +208,9 @@ test('headers of the protocol, of the service and of Standard Webhooks are refus
     'upgrade',
     'Expect',
     'accept-encoding',
+    'svix-id',
+    'Svix-Timestamp',
+    'svix-signature',
   ];
   for (const name of names) {
     const error = await refuse('invalid_request', { url: URL_OK, headers: { [name]: 'x' } });
@@ -328,4 +342,67 @@ test('the list is filtered by status', async () => {
   const { json: active } = await api.expect(200, 'GET', '/v1/destinations?status=active&limit=100');
   assert.ok((active.data as Json[]).every((row) => row.status === 'active' && row.signing_secret === undefined));
   assert.equal((await api.refuse('invalid_request', 'GET', '/v1/destinations?status=deleted')).param, 'status');
+});
+
+test('the style of signatures is changed and read back everywhere, and null is the standard one', async () => {
+  const { json } = await create({ url: URL_OK, signature_style: 'svix' });
+  const id = String(json.id);
+  assert.equal((await patch(id, { signature_style: null })).json.signature_style, 'standard');
+  assert.equal((await patch(id, { signature_style: 'svix' })).json.signature_style, 'svix');
+  assert.equal((await patch(id, { name: 'something else' })).json.signature_style, 'svix');
+  assert.equal((await read(id)).json.signature_style, 'svix');
+  const { json: page } = await api.expect(200, 'GET', '/v1/destinations');
+  assert.equal((page.data as Json[]).find((row) => row.id === id)!.signature_style, 'svix');
+});
+
+test('a header that was stored under a name of Svix must go before the style is svix', async () => {
+  const id = await addDestination(api, { eventType: null });
+  const [change, now] = [{ headers: { 'Svix-Id': 'mine' } }, api.clock.now()];
+  await api.store.updateDestination({ environment: 1, id: id as DestinationId, change, now });
+  const body = { signature_style: 'svix' };
+  const error = await api.refuse('invalid_request', 'PATCH', `/v1/destinations/${id}`, { body });
+  assert.equal(error.param, '/headers/Svix-Id');
+  await patch(id, { signature_style: 'svix', headers: {} });
+});
+
+const secretOf = (bytes: number): string => `whsec_${Buffer.alloc(bytes, 251).toString('base64')}`;
+
+test('a secret that is brought along signs, is in the answer to creation, and is never shown again', async () => {
+  for (const bytes of [24, 32, 33, 64]) {
+    const { json } = await create({ url: URL_OK, signing_secret: secretOf(bytes) });
+    assert.equal(json.signing_secret, secretOf(bytes));
+    const stored = await api.store.readDestination({ environment: 1, id: json.id as DestinationId });
+    assert.deepEqual(
+      stored!.signingKeys.map(({ secret }) => Buffer.from(secret)),
+      [Buffer.alloc(bytes, 251)],
+    );
+    assert.ok(!('signing_secret' in (await read(String(json.id))).json));
+  }
+});
+
+test('a secret of another form or length is refused, by its name and without its text', async () => {
+  const body = secretOf(32).slice('whsec_'.length);
+  const wrong = [
+    '',
+    'whsec_',
+    body,
+    `WHSEC_${body}`,
+    `whsec_${body.slice(0, -1)}`,
+    `whsec_${body.replaceAll('+', '-')}`,
+    ` whsec_${body}`,
+    `whsec_${body}\n`,
+    `whsec_${body.slice(0, 8)} ${body.slice(8)}`,
+    `whsec_${body.slice(0, -2)}/=`,
+    secretOf(23),
+    secretOf(65),
+    secretOf(10_000),
+  ];
+  for (const secret of wrong) {
+    const error = await refuse('invalid_request', { url: URL_OK, signing_secret: secret });
+    assert.equal(error.param, '/signing_secret', secret);
+    assert.ok(!JSON.stringify(error).includes(body.slice(0, 20)), secret);
+  }
+  const id = await addDestination(api, { eventType: null });
+  const call = { body: { signing_secret: secretOf(32) } };
+  assert.equal((await api.refuse('invalid_request', 'PATCH', `/v1/destinations/${id}`, call)).param, '/signing_secret');
 });

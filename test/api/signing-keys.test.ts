@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import type { DestinationId } from '../../src/model/id.ts';
 import { addDestination, startApi } from './harness.ts';
 import type { Api, Json } from './harness.ts';
 
@@ -30,6 +31,17 @@ test('rotating makes a new key, and the old one signs on for a day', async () =>
     { id: json.id, created_at: json.created_at, expires_at: null },
     { ...old, expires_at: json.previous_expires_at },
   ]);
+});
+
+test('a key is brought along, is the one that signs, and is named where it is wrong', async () => {
+  const secret = `whsec_${Buffer.alloc(24, 251).toString('base64')}`;
+  const error = await api.refuse('invalid_request', 'POST', `${url}/rotate`, { body: { signing_secret: 'whsec_x' } });
+  assert.equal(error.param, '/signing_secret');
+  const { json } = await rotate({ signing_secret: secret, overlap_seconds: 0 });
+  assert.equal(json.signing_secret, secret);
+  const stored = await api.store.readDestination({ environment: 1, id: id as DestinationId });
+  assert.deepEqual(Buffer.from(stored!.signingKeys[0]!.secret), Buffer.alloc(24, 251));
+  assert.ok(!JSON.stringify(await list()).includes('secret'));
 });
 
 test('a second rotation during the overlap says when it ends', async () => {

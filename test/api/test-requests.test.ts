@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
 import { createNetwork } from '../../src/app/network.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { Webhook } from 'svix';
 import { verify } from '../attempt/attempting.ts';
 import { OK, startReceiver } from '../attempt/receiver.ts';
 import type { Receiver } from '../attempt/receiver.ts';
@@ -69,6 +70,21 @@ test('one signed request goes out now, and the answer has it and what came back'
     if (name !== 'x-token') assert.deepEqual(values, [received.headers[name]], name);
   }
   assert.equal(received.headers['x-token'], 'a secret');
+});
+
+test('a destination of the style svix gets the headers of Svix too, and its library accepts them alone', async () => {
+  const brought = `whsec_${Buffer.alloc(24, 251).toString('base64')}`;
+  const { id } = await addReceiver({ signature_style: 'svix', signing_secret: brought });
+  await sendTest(id);
+  const { headers, body } = receiver.requests.at(-1)!;
+  const names = ['svix-id', 'svix-timestamp', 'svix-signature'];
+  const own = Object.fromEntries(names.map((name) => [name, headers[name]!]));
+  new Webhook(brought).verify(body.toString(), own);
+  for (const name of names) assert.equal(headers[name], headers[name.replace('svix', 'webhook')], name);
+  api.clock.advance(1_000);
+  await api.expect(200, 'PATCH', `/v1/destinations/${id}`, { key, body: { signature_style: 'standard' } });
+  await sendTest(id);
+  for (const name of names) assert.ok(!(name in receiver.requests.at(-1)!.headers), name);
 });
 
 test('it is in no list, wakes nobody, and has an event of its own when none is given', async () => {

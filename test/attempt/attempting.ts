@@ -64,6 +64,7 @@ export async function startAttempting(t: TestContext, options: Options = {}): Pr
     mode: 'test',
     url: url(),
     headers: {},
+    signatureStyle: 'standard',
     keys: [KEY],
     eventId: 'evt_01h455vb4pex5vsknk084sn02q',
     deliveryId: 'dlv_01h455vb4pex5vsknk084sn02r',

@@ -69,6 +69,19 @@ describe('the request', () => {
     assert.equal(receiver.requests[0]!.headers['webhook-signature']!.split(' ').length, 2);
   });
 
+  test('has the headers of Svix beside those of the standard where the destination asks for them', async (t) => {
+    const { attempt, receiver } = await startAttempting(t);
+    const other = new Uint8Array(24).fill(9);
+    await attempt({ keys: [other, KEY], signatureStyle: 'svix' });
+    await attempt();
+    const [styled, standard] = receiver.requests.map(({ headers }) => headers);
+    for (const part of ['id', 'timestamp', 'signature']) {
+      assert.equal(styled![`svix-${part}`], styled![`webhook-${part}`]);
+      assert.equal(standard![`svix-${part}`], undefined);
+    }
+    assert.equal(styled!['svix-signature']!.split(' ').length, 2);
+  });
+
   test('reads its host from the URL', async (t) => {
     const { attempt, receiver } = await startAttempting(t);
     await attempt({ url: `http://127.0.0.1:${receiver.port}/` });

@@ -5,8 +5,8 @@ import { SETTINGS, VERSION, flagOf } from '../../src/config.ts';
 import { environmentOf, runCommand } from '../e2e/service.ts';
 import { runLines } from './lines.ts';
 
-const COMMANDS = ['serve', 'keys', 'demo', 'receive', 'migrate', 'backup', 'copy', 'version'];
-const INSIDE = ['keys create', 'keys list', 'keys revoke'];
+const COMMANDS = ['serve', 'keys', 'demo', 'receive', 'migrate', 'backup', 'copy', 'import', 'version'];
+const INSIDE = ['keys create', 'keys list', 'keys revoke', 'import svix'];
 
 /** What each line prints. */
 async function printed(lines: readonly string[]): Promise<Map<string, string>> {
@@ -42,7 +42,7 @@ describe('help', () => {
       assert.ok(text.includes(`Usage: postrider ${command === '' ? 'COMMAND' : command}`), text);
     }
     for (const command of COMMANDS) assert.match(helpOf(''), new RegExp(`^  ${command} `, 'm'));
-    for (const command of INSIDE) assert.match(helpOf('keys'), new RegExp(`^  ${command} `, 'm'));
+    for (const command of INSIDE) assert.match(helpOf(command.split(' ')[0]!), new RegExp(`^  ${command} `, 'm'));
     for (const command of ['', 'keys', 'keys revoke']) {
       assert.equal(texts.get(`${command} -h`), helpOf(command));
       assert.equal(texts.get(`help ${command}`), helpOf(command));

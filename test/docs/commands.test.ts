@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { startReceiver } from '../e2e/receiver.ts';
+import { startSvix, SVIX_TOKEN } from '../support/svix-server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
 import { blocksOf, pagesOfDocs } from './blocks.ts';
@@ -82,6 +83,24 @@ const PLANS: Record<string, Plan> = {
       },
       { starts: 'EVENT=', expect: /^event: event\ndata: \{"event_id":"evt_/m },
       { starts: 'kill $!', expect: /^:$/m, after: (reader) => reader.follow(['kill $!']) },
+    ],
+  },
+  'docs/guides/moving-from-svix.md': {
+    async stands(t) {
+      const [svix, receiver] = [await startSvix(t), await startReceiver(t)];
+      svix.addEndpoint(svix.addApplication(), { url: receiver.url, channels: ['eu'] });
+      return [
+        ['https://api.eu.svix.com', svix.url],
+        ['sk_…', SVIX_TOKEN],
+      ];
+    },
+    blocks: [
+      {
+        starts: 'export SVIX_TOKEN',
+        before: (reader) => reader.follow(['npm start'], { inNewTerminal: true }),
+        expect: /to create {2}http[^]*! channels: [^]*A dry run: nothing was changed/,
+      },
+      { starts: 'bin/postrider import', expect: /1 application, 1 endpoint: 1 created/ },
     ],
   },
   'docs/guides/bad-day.md': {

@@ -50,6 +50,7 @@ async function configure(scene: Scene): Promise<void> {
     retryPolicy: { schedule_seconds: [5, 60], jitter: 0 },
     ratePerSecond: 0.1,
     headers: { 'X-Token': 's3cret' },
+    signatureStyle: 'svix',
     metadata: '{"a":[1,2]}',
   });
   await store.createDestination(rich, { max: 100 });

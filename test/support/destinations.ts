@@ -13,6 +13,7 @@ export function destinationWith(overrides: Partial<DestinationWithKeys> = {}): D
     maxInFlight: 1_000,
     ratePerSecond: null,
     headers: {},
+    signatureStyle: 'standard',
     metadata: '{}',
     createdAt: 0,
     updatedAt: 0,

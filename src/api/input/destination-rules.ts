@@ -1,6 +1,7 @@
 // What a destination's fields must hold beyond their schema. Each function throws an ApiError that says what is wrong.
 import type { Mode } from '../../model/api-key.ts';
 import { HEADER_BYTES_MAX, METADATA_BYTES_MAX, URL_LENGTH_MAX } from '../../model/destination.ts';
+import { findHeaderNameFault, findHeaderValueFault } from '../../model/destination-headers.ts';
 import { ApiError } from '../../model/error.ts';
 import { findPolicyFault } from '../../model/retry-policy.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
@@ -41,17 +42,6 @@ export function writeMetadata(metadata: Record<string, unknown>): string {
   });
 }
 
-const HEADER_NAME_LENGTH_MAX = 64;
-const HEADER_VALUE_LENGTH_MAX = 2_048;
-/** RFC 9110, section 5.6.2. */
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const VALUE = /^[\t\x20-\x7e]*$/;
-/** Ours, or those by which an HTTP message is framed. */
-const REFUSED_NAMES = new Set(
-  'host user-agent connection keep-alive transfer-encoding te trailer upgrade expect accept-encoding'.split(' '),
-);
-const REFUSED_PREFIXES = ['webhook-', 'postrider-', 'content-', 'proxy-'];
-
 /** Static headers as they are sent. `stored` are those that `"***"` may refer to. */
 export function checkHeaders(headers: Record<string, string>, stored: Record<string, string>): Record<string, string> {
   const storedValues = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]));
@@ -70,17 +60,10 @@ export function checkHeaders(headers: Record<string, string>, stored: Record<str
 }
 
 function findHeaderFault(name: string, value: string, kept: string | undefined): string | null {
-  const lowerName = name.toLowerCase();
-  if (!TOKEN.test(name)) return 'is not a header name';
-  if (name.length > HEADER_NAME_LENGTH_MAX) return `has a name longer than ${HEADER_NAME_LENGTH_MAX} characters`;
-  if (REFUSED_NAMES.has(lowerName) || REFUSED_PREFIXES.some((prefix) => lowerName.startsWith(prefix))) {
-    return 'is set by the service and cannot be chosen';
-  }
+  const nameFault = findHeaderNameFault(name);
+  if (nameFault !== null) return nameFault;
   if (value === HIDDEN && kept === undefined) return `has the value "${HIDDEN}", which only keeps one that is stored`;
-  if (!VALUE.test(value)) return 'has a value with characters other than printable ASCII and tab';
-  return value.length > HEADER_VALUE_LENGTH_MAX
-    ? `has a value longer than ${HEADER_VALUE_LENGTH_MAX} characters`
-    : null;
+  return findHeaderValueFault(value);
 }
 
 function invalidHeader(message: string, name?: string): ApiError {

@@ -1,7 +1,7 @@
 // /v1/destinations: where events go.
 import type { FastifyReply } from 'fastify';
 import type { ApiKey } from '../../model/api-key.ts';
-import { MAX_IN_FLIGHT_DEFAULT } from '../../model/destination.ts';
+import { MAX_IN_FLIGHT_DEFAULT, SIGNATURE_STYLE_DEFAULT } from '../../model/destination.ts';
 import type { DestinationChange, DestinationWithKeys } from '../../model/destination.ts';
 import { ApiError } from '../../model/error.ts';
 import { idTime } from '../../model/id.ts';
@@ -24,7 +24,7 @@ import { HIDDEN, presentDestination } from '../output/present.ts';
 import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import type { ApiServices } from '../services.ts';
-import { formatSecret, makeSigningKey } from '../input/signing-secret.ts';
+import { formatSecret, makeSigningKey, readSecret } from '../input/signing-secret.ts';
 import { Type } from 'typebox';
 
 const PROBE_RETRY_SECONDS = 10;
@@ -146,9 +146,10 @@ async function create(services: ApiServices, caller: ApiKey, input: DestinationI
   const { store, limits } = services;
   const { environment } = caller;
   const fields = readOptions(input);
+  const secret = readSecret(input.signing_secret);
   const url = readUrl(input.url, caller.mode, services.checkUrl);
   await checkReachable(services, caller, url);
-  const created = buildDestination(services, environment, { ...fields, url: url.href });
+  const created = buildDestination(services, { environment, secret }, { ...fields, url: url.href });
   const result = await store.createDestination(created, { max: limits.maxDestinations });
   if (result === 'over_limit') throw overLimit(limits.maxDestinations);
   await services.confirmChange({ environment, destinationId: created.id });
@@ -169,6 +170,7 @@ const OPTIONS: {
   ratePerSecond: ({ rate_per_second: rate }) => rate,
   metadata: ({ metadata }) => (metadata === undefined ? undefined : writeMetadata(metadata ?? {})),
   headers: ({ headers }, stored) => (headers === undefined ? undefined : checkHeaders(headers ?? {}, stored)),
+  signatureStyle: ({ signature_style: style }) => (style === null ? SIGNATURE_STYLE_DEFAULT : style),
 };
 
 /** `stored`: the headers that the destination has. */
@@ -179,7 +181,7 @@ function readOptions(input: Options, stored: Record<string, string> = {}): Desti
 
 function buildDestination(
   { ids, random }: ApiServices,
-  environment: number,
+  { environment, secret }: { environment: number; secret: Uint8Array | null },
   fields: DestinationChange & { url: string },
 ): DestinationWithKeys {
   const id = ids.next('dst');
@@ -192,13 +194,14 @@ function buildDestination(
     maxInFlight: MAX_IN_FLIGHT_DEFAULT,
     ratePerSecond: null,
     headers: {},
+    signatureStyle: SIGNATURE_STYLE_DEFAULT,
     metadata: '{}',
     ...fields,
     id,
     environment,
     createdAt,
     updatedAt: createdAt,
-    signingKeys: [makeSigningKey({ ids, random, createdAt })],
+    signingKeys: [makeSigningKey({ ids, random, createdAt, secret })],
   };
 }
 
@@ -231,6 +234,8 @@ async function update(services: ApiServices, caller: ApiKey, id: DestinationId, 
   const current = await read(services, caller, id);
   const { headers, ...fields } = readOptions(patch, current.headers);
   if (patch.url !== undefined) fields.url = readUrl(patch.url, caller.mode, services.checkUrl).href;
+  // Stored before these names were refused, they would be sent twice.
+  if (fields.signatureStyle === 'svix' && headers === undefined) checkHeaders(current.headers, current.headers);
   if (Object.keys(patch).length === 0) return current;
   const change = headers === undefined ? fields : { ...fields, headers: markKept(headers) };
   const updated = await services.store.updateDestination({ environment, id, change, now: services.clock.now() });

@@ -11,16 +11,17 @@ import type { ApiApp } from '../route-config.ts';
 import { OVERLAP_SECONDS_DEFAULT, rotatedSigningKey, rotationInput, signingKeyPage } from '../schemas/destination.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
 import type { ApiServices } from '../services.ts';
-import { formatSecret, makeSigningKey } from '../input/signing-secret.ts';
+import { formatSecret, makeSigningKey, readSecret } from '../input/signing-secret.ts';
 
 const tags = ['Signing keys'];
 
 export function addSigningKeyRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
   app.post('/v1/destinations/:id/signing-keys/rotate', rotation, async ({ caller, params, body }, reply) => {
     const { overlap_seconds: overlapSeconds = OVERLAP_SECONDS_DEFAULT } = body;
+    const secret = readSecret(body.signing_secret);
     const place = { environment: caller.environment, id: readId(params) };
     reply.code(201);
-    return rotate(services, place, overlapSeconds * 1_000);
+    return rotate(services, place, { overlapMs: overlapSeconds * 1_000, secret });
   });
 
   app.get('/v1/destinations/:id/signing-keys', listing, async ({ caller, params, query }) => {
@@ -46,7 +47,7 @@ const rotation = {
   schema: {
     tags,
     operationId: 'rotateSigningKey',
-    summary: 'Make a new signing key',
+    summary: 'Make a new signing key, or bring one along',
     body: rotationInput,
     response: { 201: rotatedSigningKey },
   },
@@ -80,10 +81,12 @@ function readId(params: unknown): DestinationId {
   return readPathId(params, 'dst', 'destination_not_found');
 }
 
-async function rotate(services: ApiServices, place: DestinationPlace, overlapMs: number) {
+type Rotation = { overlapMs: number; secret: Uint8Array | null };
+
+async function rotate(services: ApiServices, place: DestinationPlace, { overlapMs, secret }: Rotation) {
   const { store, clock, ids, random } = services;
   const now = clock.now();
-  const key = makeSigningKey({ ids, random, createdAt: now });
+  const key = makeSigningKey({ ids, random, createdAt: now, secret });
   const previousExpiresAt = now + overlapMs;
   const rotated = await store.rotateSigningKey({ ...place, key, previousExpiresAt, now });
   if (rotated.result === 'not_found') throw notFound('destination_not_found');

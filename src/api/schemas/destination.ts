@@ -1,11 +1,13 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { SECRET_BYTES_MAX, SECRET_BYTES_MIN } from '../input/signing-secret.ts';
 import {
   HEADERS_MAX,
   MAX_IN_FLIGHT_DEFAULT,
   METADATA_BYTES_MAX,
   NAME_LENGTH_MAX,
   PAUSED_REASONS,
+  SIGNATURE_STYLES,
   URL_LENGTH_MAX,
 } from '../../model/destination.ts';
 import { DELAYS_MAX, DELAY_SECONDS_MAX } from '../../model/retry-policy.ts';
@@ -85,6 +87,14 @@ const headers = Type.Unsafe<Record<string, string>>({
   description: 'Headers that every request to the destination carries. Reads show their names, with `***` as values.',
   examples: [{ 'x-tenant': 'acme' }],
 });
+const signatureStyle = named(
+  'SignatureStyle',
+  oneOf(SIGNATURE_STYLES, {
+    description:
+      '`standard` (the default): the headers of Standard Webhooks. `svix`: beside them `svix-id`, `svix-timestamp` ' +
+      'and `svix-signature` with the same values, for receivers that verify with a library of Svix.',
+  }),
+);
 const metadata = anyObject({
   description: `Anything worth keeping with the destination; at most ${METADATA_BYTES_MAX} bytes as minified JSON.`,
   examples: [{ team: 'billing' }],
@@ -96,16 +106,31 @@ const urlText = Type.String({
 const url = shownAs(urlText, { ...urlText, format: 'uri', maxLength: URL_LENGTH_MAX });
 export const destinationStatus = named('DestinationStatus', oneOf(['active', 'paused']));
 
+const SECRET_EXAMPLE = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw8M1Zu3M1f0I=';
+
 const options = {
   name: omissible(name),
   retry_policy: omissible(retryPolicy),
   max_in_flight: omissible(maxInFlight),
   rate_per_second: omissible(ratePerSecond),
   headers: omissible(headers),
+  signature_style: omissible(signatureStyle),
   metadata: omissible(metadata),
 };
 
-export const destinationInput = named('DestinationInput', closed({ url, ...options }));
+const secretText = Type.String({
+  description:
+    `A key that the receiver has already: \`whsec_\` and base64 of ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} bytes. ` +
+    'Absent: a new one is made.',
+  examples: [SECRET_EXAMPLE],
+});
+/** Its form is checked by hand: the message of a pattern that does not match would repeat the secret. */
+const broughtSecret = shownAs(secretText, { ...secretText, pattern: '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$' });
+
+export const destinationInput = named(
+  'DestinationInput',
+  closed({ url, ...options, signing_secret: omissible(broughtSecret) }),
+);
 export type DestinationInput = Static<typeof destinationInput>;
 
 export const destinationPatch = named(
@@ -126,6 +151,7 @@ const destinationMembers = {
   max_in_flight: maxInFlight,
   rate_per_second: nullable(ratePerSecond),
   headers,
+  signature_style: signatureStyle,
   metadata,
   created_at: time('When it was registered.'),
   updated_at: time('When it was last changed, by a request or by an automatic pause.'),
@@ -133,7 +159,7 @@ const destinationMembers = {
 
 const signingSecret = Type.String({
   description: '`whsec_` and the key in base64 (Standard Webhooks). Shown this once.',
-  examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw8M1Zu3M1f0I='],
+  examples: [SECRET_EXAMPLE],
 });
 
 export const destination = named('Destination', closed(destinationMembers));
@@ -156,6 +182,7 @@ export const rotationInput = named(
         description: 'How long the previous key goes on signing beside the new one.',
       }),
     ),
+    signing_secret: omissible(broughtSecret),
   }),
 );
 

@@ -3,7 +3,7 @@
 import type { Mode } from '../../model/api-key.ts';
 import type { AttemptTrigger, Outcome } from '../../model/attempt.ts';
 import type { DeadReason, DeliveryOrigin, DeliveryStatus } from '../../model/delivery.ts';
-import type { DestinationStatus, PausedReason } from '../../model/destination.ts';
+import type { DestinationStatus, PausedReason, SignatureStyle } from '../../model/destination.ts';
 import type { OperationStatus } from '../../model/operation.ts';
 
 /**
@@ -35,6 +35,7 @@ export function createCode<Name extends string>(numbers: Readonly<Record<Name, n
 export const modeCode = createCode<Mode>({ live: 0, test: 1 });
 export const destinationStatusCode = createCode<DestinationStatus>({ active: 0, paused: 1 });
 export const pausedReasonCode = createCode<PausedReason>({ manual: 0, failing: 1, gone: 2 });
+export const signatureStyleCode = createCode<SignatureStyle>({ standard: 0, svix: 1 });
 export const deliveryStatusCode = createCode<DeliveryStatus>({ pending: 0, retrying: 1, succeeded: 2, dead: 3 });
 export const originCode = createCode<DeliveryOrigin>({ event: 0, replay: 1 });
 export const triggerCode = createCode<AttemptTrigger>({ schedule: 0, manual: 1 });

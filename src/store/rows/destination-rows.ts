@@ -7,7 +7,7 @@ import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
 import type { ColumnKind } from './codec.ts';
-import { destinationStatusCode, nameOrNull, numberOrNull, pausedReasonCode } from './codec.ts';
+import { destinationStatusCode, nameOrNull, numberOrNull, pausedReasonCode, signatureStyleCode } from './codec.ts';
 
 export type DestinationRow = {
   id: Uint8Array;
@@ -20,6 +20,7 @@ export type DestinationRow = {
   max_in_flight: number;
   rate_per_second: number | null;
   headers: Uint8Array | null;
+  signature_style: number;
   metadata: string;
   created_at: number;
   updated_at: number;
@@ -47,6 +48,10 @@ const CHANGEABLE: Readonly<Record<ChangeableColumn, Changeable>> = {
   rate_per_second: { kind: 'real', valueOf: ({ ratePerSecond }) => ratePerSecond },
   // Sealed under the master key and bound to the id, both of which a copy keeps: the bytes go over as they are.
   headers: { kind: 'bytes', valueOf: ({ headers, id }, sealer) => sealHeaders(headers, id, sealer) },
+  signature_style: {
+    kind: 'integer',
+    valueOf: ({ signatureStyle }) => signatureStyleCode.numberOf(signatureStyle),
+  },
   metadata: { kind: 'text', valueOf: ({ metadata }) => metadata },
 };
 
@@ -78,6 +83,7 @@ export function toDestination(row: DestinationRow, sealer: Sealer): Destination 
     maxInFlight: row.max_in_flight,
     ratePerSecond: row.rate_per_second,
     headers: openHeaders(row.headers, id, sealer),
+    signatureStyle: signatureStyleCode.nameOf(row.signature_style),
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

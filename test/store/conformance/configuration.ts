@@ -33,6 +33,7 @@ function testDestinations(makeScene: MakeScene): void {
       maxInFlight: 7,
       ratePerSecond: 0.5,
       headers: { 'X-Token': 's3cret', ['__proto__']: 'a token too' },
+      signatureStyle: 'svix',
       metadata: '{"a":[1,2]}',
     });
     assert.equal(await scene.store.createDestination(destination, { max: 1 }), 'created');
@@ -58,8 +59,11 @@ function testDestinations(makeScene: MakeScene): void {
     await scene.store.createDestination(before, { max: 10 });
     const request = { environment: LIVE, id: before.id, now: scene.pass(HOUR) };
     const { signingKeys: _, ...shown } = before;
-    const named = await scene.store.updateDestination({ ...request, change: { name: null, maxInFlight: 3 } });
-    assert.deepEqual(named, { ...shown, name: null, maxInFlight: 3, updatedAt: START + HOUR });
+    const named = await scene.store.updateDestination({
+      ...request,
+      change: { name: null, maxInFlight: 3, signatureStyle: 'svix' },
+    });
+    assert.deepEqual(named, { ...shown, name: null, maxInFlight: 3, signatureStyle: 'svix', updatedAt: START + HOUR });
     const change = { headers: { 'x-one': null, 'X-New': 'n', 'X-Unknown': null } };
     const merged = await scene.store.updateDestination({ ...request, change });
     assert.deepEqual(merged!.headers, { 'x-one': '1', 'X-New': 'n' });

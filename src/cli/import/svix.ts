@@ -1,0 +1,113 @@
+// Endpoints of Svix become destinations with subscriptions, by the APIs of both services. What becomes of what, and
+// what has no counterpart, is in docs/guides/moving-from-svix.md.
+import { readClientVariables, readSvixToken, UsageError } from '../../config.ts';
+import { JSON_FLAG } from '../command.ts';
+import type { Command, CommandLine } from '../command.ts';
+import { print, tell } from '../output.ts';
+import { HttpClient, RequestError } from './http-client.ts';
+import { Importer } from './importer.ts';
+import { PostriderApi } from './postrider-api.ts';
+import { createReport } from './report.ts';
+import { SvixApi } from './svix-api.ts';
+
+const URL_DEFAULT = 'http://127.0.0.1:8383';
+const PATH_FORM = /^\$[.[]/;
+
+export const importSvixCommand: Command = {
+  name: 'import svix',
+  summary: 'Make destinations and subscriptions of the endpoints of all applications at Svix',
+  usage: [
+    'import svix --from https://api.eu.svix.com --dry-run',
+    "import svix --from URL [--app-path '$.customer'] [--json]",
+  ],
+  settings: [],
+  flags: {
+    from: { type: 'string', meaning: "address of Svix's API, which is only read", value: 'URL' },
+    token: { type: 'string', meaning: 'its API token', value: 'TOKEN', default: 'SVIX_TOKEN of the environment' },
+    'app-path': {
+      type: 'string',
+      meaning: "where an event's body names its application, by uid or id: each subscription gets a filter on it",
+      value: 'PATH',
+    },
+    'dry-run': { type: 'boolean', meaning: 'only report what would be made and what cannot be carried over' },
+    url: {
+      type: 'string',
+      meaning: 'address of Postrider',
+      value: 'URL',
+      default: `POSTRIDER_URL, or ${URL_DEFAULT}`,
+    },
+    key: {
+      type: 'string',
+      meaning: 'its API key, with the scopes read and manage',
+      value: 'KEY',
+      default: 'POSTRIDER_API_KEY',
+    },
+    json: { ...JSON_FLAG, meaning: 'print one JSON object a line: each endpoint, at last the summary' },
+  },
+  words: [],
+  run: importSvix,
+};
+
+async function importSvix(line: CommandLine): Promise<number> {
+  const isDryRun = line.has('dry-run');
+  const appPath = readPath(line.textOf('app-path'));
+  const svix = new SvixApi(connect('Svix', readUrl(line, 'from', undefined), readToken(line)));
+  const postrider = readPostrider(line, isDryRun);
+  if (postrider === null) tell('No --key: what is there already is not looked for.');
+  const report = createReport({ isJson: line.has('json'), isDryRun, hasAppPath: appPath !== null });
+  let failure: RequestError | null = null;
+  try {
+    for await (const outcome of new Importer({ svix, postrider, appPath, isDryRun }).run()) {
+      const text = report.take(outcome);
+      if (text !== null) await print(text);
+    }
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    failure = error;
+  }
+  await print(report.summary(failure));
+  if (failure !== null) tell(`postrider: ${failure.message}\n${adviceFor(failure, isDryRun)}`);
+  return failure !== null || report.hasFailures() ? 1 : 0;
+}
+
+function adviceFor({ status, code }: RequestError, isDryRun: boolean): string {
+  if (code === 'invalid_filter') return 'See: --app-path';
+  if (status === 401 || status === 403) return 'See: --token of Svix, --key of Postrider';
+  if (code === 'over_destination_limit') return 'See: the setting MAX_DESTINATIONS';
+  return isDryRun ? 'Run it again.' : 'What was made stays. Run it again: it goes on from there.';
+}
+
+function readPostrider(line: CommandLine, isDryRun: boolean): PostriderApi | null {
+  const variables = readClientVariables();
+  const url = readUrl(line, 'url', variables.url ?? URL_DEFAULT);
+  const key = line.textOf('key') ?? variables.key;
+  if (key !== null) return new PostriderApi(connect('Postrider', url, key));
+  if (isDryRun) return null;
+  throw new UsageError('name an API key of Postrider: --key pr_…, or set POSTRIDER_API_KEY');
+}
+
+function connect(service: string, baseUrl: string, token: string): HttpClient {
+  return new HttpClient({ service, baseUrl, token, onWait: tell });
+}
+
+function readToken(line: CommandLine): string {
+  const token = line.textOf('token') ?? readSvixToken();
+  if (token === null) throw new UsageError('name an API token of Svix: --token sk_…, or set SVIX_TOKEN');
+  return token;
+}
+
+/** Without what people paste behind it. */
+function readUrl(line: CommandLine, flag: string, fallback: string | undefined): string {
+  const text = line.textOf(flag) ?? fallback;
+  if (text === undefined) throw new UsageError(`name the address of Svix's API: --${flag} https://api.eu.svix.com`);
+  const url = URL.parse(text);
+  const example = flag === 'from' ? 'https://api.eu.svix.com' : URL_DEFAULT;
+  const isFine = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '';
+  if (!isFine) throw new UsageError(`--${flag}: "${text}" is not an address like ${example}`);
+  return url.href.replace(/\/+$/, '').replace(/\/(api\/)?v1$/, '');
+}
+
+function readPath(text: string | null): string | null {
+  if (text === null || PATH_FORM.test(text)) return text;
+  throw new UsageError(`--app-path: "${text}" is not a path into an event's body, like $.customer`);
+}
