@@ -7,6 +7,7 @@ import type { Scope } from '../e2e/service.ts';
 
 /** `lost`: the service gets it, and its answer gets lost. `torn`: half of its answer comes. */
 export type Failure =
+  | 'none'
   | 'cut'
   | 'lost'
   | 'torn'
@@ -59,7 +60,7 @@ export class Proxy {
   #forward(
     { method, path, headers, body }: Pick<Seen, 'method' | 'path' | 'headers'> & { body: Buffer },
     response: ServerResponse,
-    failure: 'lost' | 'torn' | undefined,
+    failure: 'lost' | 'torn' | 'none' = 'none',
   ): void {
     const forwarded = ask(`${this.target}${path}`, { method, headers, agent: false }, (answer) => {
       answer.on('error', () => response.destroy());
@@ -67,7 +68,7 @@ export class Proxy {
       else {
         response.writeHead(answer.statusCode!, answer.headers);
         response.flushHeaders();
-        if (failure === undefined) answer.pipe(response);
+        if (failure === 'none') answer.pipe(response);
         else
           answer.once('data', (chunk: Buffer) => {
             response.write(chunk.subarray(0, chunk.length / 2), () => response.destroy());

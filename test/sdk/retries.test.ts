@@ -90,7 +90,11 @@ describe('what is not safe to repeat', () => {
     test(`is not repeated after ${typeof failure === 'string' ? failure : `503 ${failure.body.slice(0, 6)}`}`, async () => {
       proxy.failures = [failure];
       const expected =
-        typeof failure === 'string' ? ConnectionError : failure === UNAVAILABLE ? UnavailableError : UnexpectedAnswerError;
+        typeof failure === 'string'
+          ? ConnectionError
+          : failure === UNAVAILABLE
+            ? UnavailableError
+            : UnexpectedAnswerError;
       await assert.rejects(client.destinations.create(DESTINATION), expected);
       assert.equal(proxy.seen.length, 1);
     });
@@ -162,7 +166,7 @@ describe('an answer that is not Postrider’s', () => {
     'a page': { status: 200, body: '<html>' },
     'a page of an error': { status: 404, body: '<html>' },
     'JSON of somebody else': { status: 500, body: '{"error":"no"}' },
-    'null': { status: 500, body: 'null' },
+    null: { status: 500, body: 'null' },
     'a redirect': { status: 301, body: '', headers: { location: 'https://example.com/' } },
   };
   for (const [what, answer] of Object.entries(answers)) {
@@ -208,7 +212,10 @@ describe('an abort', () => {
 
 test('nobody there', async () => {
   const away = new Postrider({ apiKey: service.key, baseUrl: 'http://127.0.0.1:1', maxRetries: 0 });
-  await assert.rejects(away.stats.now(), /^ConnectionError: GET \/v1\/stats\/now: no answer from http:\/\/127\.0\.0\.1:1/);
+  await assert.rejects(
+    away.stats.now(),
+    /^ConnectionError: GET \/v1\/stats\/now: no answer from http:\/\/127\.0\.0\.1:1/,
+  );
 });
 
 test('wrong arguments are said at once', async () => {
