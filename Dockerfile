@@ -24,6 +24,7 @@ COPY scripts/ensure-installed scripts/
 COPY bin bin
 COPY src src
 COPY demo demo
+COPY sdk/typescript/src sdk/typescript/src
 COPY --from=dashboard /app/dashboard/dist dashboard/dist
 
 ENV NODE_ENV=production \

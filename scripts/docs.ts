@@ -23,7 +23,8 @@ const PAGES: Record<string, () => string | Promise<string>> = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/api.md': apiPage,
-  'dashboard/src/api/schema.d.ts': dashboardTypes,
+  'dashboard/src/api/schema.d.ts': apiTypes,
+  'sdk/typescript/src/schema.ts': apiTypes,
 };
 
 function errorsPage(): string {
@@ -107,8 +108,8 @@ async function describeApi(): Promise<OpenapiDocument> {
   return (await createServer(services)).openapi();
 }
 
-/** By these the compiler sees where the dashboard and the API part. */
-async function dashboardTypes(): Promise<string> {
+/** By these the compiler sees where the dashboard or the client and the API part. */
+async function apiTypes(): Promise<string> {
   const types = await generateTypes(JSON.stringify(await describeApi()));
   return `// The API's types, generated from its OpenAPI document by \`node scripts/docs.ts\`.\n\n${types}`;
 }

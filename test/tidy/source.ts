@@ -61,7 +61,8 @@ export function isSource(file: string): boolean {
 }
 
 export function isCode(file: string): boolean {
-  return /^(src|demo|test|scripts|bench)\/.*\.ts$/.test(file);
+  // The client's types are generated, in one long file.
+  return /^(src|demo|test|scripts|bench|sdk\/typescript)\/.*\.ts$/.test(file) && !file.endsWith('/src/schema.ts');
 }
 
 // ── imports ──────────────────────────────────────────────────────────────────────────────────────────────────────────

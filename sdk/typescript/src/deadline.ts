@@ -1,0 +1,63 @@
+// How long a call may take in all, waits between its tries included, and the caller's own signal: whichever is first.
+import { TimeoutError } from './errors.ts';
+
+/** Of every call: `timeoutMs` is for all of it, retries and waits included. */
+export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number | undefined };
+
+export class Deadline {
+  readonly timeoutMs: number;
+  readonly #endsAt: number;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(timeoutMs: number, signal: AbortSignal | undefined) {
+    if (!(timeoutMs > 0)) throw new TypeError('timeoutMs is a number of milliseconds above 0');
+    this.timeoutMs = timeoutMs;
+    this.#endsAt = performance.now() + timeoutMs;
+    this.#signal = signal;
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.#endsAt - performance.now());
+  }
+
+  /** Throws what the caller aborted with, if it did. */
+  throwIfAborted(): void {
+    this.#signal?.throwIfAborted();
+  }
+
+  /** Runs it with a signal that aborts when the caller does, or after so long: then it throws TimeoutError. */
+  async within<T>(milliseconds: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const limitMs = Math.min(milliseconds, this.remainingMs);
+    const timer = new AbortController();
+    const timeout = setTimeout(() => timer.abort(), limitMs);
+    try {
+      return await work(this.#signal === undefined ? timer.signal : AbortSignal.any([this.#signal, timer.signal]));
+    } catch (error) {
+      this.throwIfAborted();
+      if (!timer.signal.aborted) throw error;
+      throw new TimeoutError(`no answer within ${Math.round(limitMs)} ms`, { cause: error });
+    } finally {
+      clearTimeout(timeout);
+    }
+  }
+
+  wait(milliseconds: number): Promise<void> {
+    return sleep(milliseconds, this.#signal);
+  }
+}
+
+/** Rejects with the signal's reason as soon as it aborts. */
+export function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const stop = (): void => {
+      clearTimeout(timeout);
+      reject(signal?.reason as Error);
+    };
+    const timeout = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,39 @@
+// A list of the API: `for await` walks all of it and asks for pages as it gets there; `page()` reads one.
+
+/** `next_cursor` goes into the next call's `cursor`; null: that was the last page. */
+export type Page<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
+
+/** `limit`: 1-100 a page. A walk takes as many at once as it can unless told otherwise. */
+export type PageQuery = { cursor?: string | null; limit?: number };
+
+const PAGE_MAX = 100;
+
+export class List<T> implements AsyncIterable<T> {
+  readonly #read: (query: PageQuery) => Promise<Page<T>>;
+  readonly #query: PageQuery;
+
+  constructor(query: PageQuery, read: (query: PageQuery) => Promise<Page<T>>) {
+    this.#query = query;
+    this.#read = read;
+  }
+
+  /** The page at `cursor`, or the first. */
+  page(): Promise<Page<T>> {
+    return this.#read(this.#query);
+  }
+
+  /** Page after page, from `cursor` on. */
+  async *pages(): AsyncGenerator<Page<T>, void, undefined> {
+    const limit = this.#query.limit ?? PAGE_MAX;
+    let cursor = this.#query.cursor ?? null;
+    do {
+      const page = await this.#read({ ...this.#query, limit, cursor });
+      yield page;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for await (const { data } of this.pages()) yield* data;
+  }
+}

@@ -1,0 +1,107 @@
+// Destinations: where events go, how they are doing, and the keys that sign for them.
+import type { CallOptions } from '../deadline.ts';
+import { List, type PageQuery } from '../list.ts';
+import type { Input, QueryOf, Schema } from '../shapes.ts';
+import { pathOf, type Transport } from '../transport.ts';
+
+export type Destination = Schema<'Destination'>;
+/** With `signing_secret`, which is shown this once. */
+export type CreatedDestination = Schema<'CreatedDestination'>;
+export type DestinationInput = Schema<'DestinationInput'>;
+export type DestinationPatch = Schema<'DestinationPatch'>;
+export type DestinationQuery = QueryOf<'listDestinations'>;
+export type DestinationHealth = Schema<'DestinationHealth'>;
+export type TestAttempt = Schema<'TestAttempt'>;
+export type SigningKey = Schema<'SigningKey'>;
+export type RotatedSigningKey = Schema<'RotatedSigningKey'>;
+export type Recovery = Input<Schema<'RecoverInput'>>;
+
+/** A receiver may take a minute to answer a test, and that is what the caller wants to see. */
+const TEST_TIMEOUT_MS = 75_000;
+
+export class Destinations {
+  readonly signingKeys: SigningKeys;
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+    this.signingKeys = new SigningKeys(transport);
+  }
+
+  /** Keep `signing_secret` of what it resolves to: no later answer has it. */
+  create(input: DestinationInput, options?: CallOptions): Promise<CreatedDestination> {
+    return this.#transport.call({ method: 'POST', path: '/v1/destinations', body: JSON.stringify(input) }, options);
+  }
+
+  list(query: DestinationQuery = {}, options?: CallOptions): List<Destination> {
+    return new List(query, (page) =>
+      this.#transport.call({ method: 'GET', path: '/v1/destinations', query: { ...query, ...page } }, options),
+    );
+  }
+
+  get(id: string, options?: CallOptions): Promise<Destination> {
+    return this.#transport.call({ method: 'GET', path: pathOf('destinations', id) }, options);
+  }
+
+  /** Replaces the fields that are given; `status: 'paused'` holds its deliveries back until it is `active` again. */
+  update(id: string, patch: DestinationPatch, options?: CallOptions): Promise<Destination> {
+    const call = { method: 'PATCH', path: pathOf('destinations', id), body: JSON.stringify(patch) } as const;
+    return this.#transport.call(call, options);
+  }
+
+  /** For good; its subscriptions go too, and its unfinished deliveries end `dead`. */
+  async delete(id: string, options?: CallOptions): Promise<void> {
+    await this.#transport.call({ method: 'DELETE', path: pathOf('destinations', id) }, options);
+  }
+
+  health(id: string, options?: CallOptions): Promise<DestinationHealth> {
+    return this.#transport.call({ method: 'GET', path: pathOf('destinations', id, 'health') }, options);
+  }
+
+  /** One signed request now, and what came back; it counts nowhere. At most one a second. */
+  test(id: string, input: Partial<Schema<'TestInput'>> = {}, options?: CallOptions): Promise<TestAttempt> {
+    const path = pathOf('destinations', id, 'test');
+    return this.#transport.call(
+      { method: 'POST', path, body: JSON.stringify(input), timeoutMs: TEST_TIMEOUT_MS },
+      options,
+    );
+  }
+
+  /** A new signing key; the old one signs too until `previous_expires_at`. */
+  rotate(id: string, input: Partial<Schema<'RotationInput'>> = {}, options?: CallOptions): Promise<RotatedSigningKey> {
+    const path = pathOf('destinations', id, 'signing-keys', 'rotate');
+    return this.#transport.call({ method: 'POST', path, body: JSON.stringify(input) }, options);
+  }
+
+  /** Sends what it has missed since then, as an operation; with `dry_run` only says how much. */
+  recover(id: string, input: Recovery & { dry_run: true }, options?: CallOptions): Promise<Schema<'DryRun'>>;
+  recover(
+    id: string,
+    input: Recovery & { dry_run?: false | null },
+    options?: CallOptions,
+  ): Promise<Schema<'Operation'>>;
+  recover(id: string, input: Recovery, options?: CallOptions): Promise<Schema<'DryRun'> | Schema<'Operation'>> {
+    const path = pathOf('destinations', id, 'recover');
+    const isRepeatable = input.dry_run === true;
+    return this.#transport.call({ method: 'POST', path, body: JSON.stringify(input), isRepeatable }, options);
+  }
+}
+
+class SigningKeys {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Those that sign, newest first; never their secrets. */
+  list(id: string, query: PageQuery = {}, options?: CallOptions): List<SigningKey> {
+    const path = pathOf('destinations', id, 'signing-keys');
+    return new List(query, (page) => this.#transport.call({ method: 'GET', path, query: page }, options));
+  }
+
+  /** Ends an old key now; never the newest. */
+  async delete(id: string, keyId: string, options?: CallOptions): Promise<void> {
+    await this.#transport.call({ method: 'DELETE', path: pathOf('destinations', id, 'signing-keys', keyId) }, options);
+  }
+}

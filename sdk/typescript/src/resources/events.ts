@@ -1,0 +1,82 @@
+// Events: publishing them, reading them, sending old ones again. Publishing is safe to repeat, for each event has an
+// idempotency key, its own or one that is made here.
+import type { CallOptions } from '../deadline.ts';
+import type { ApiError } from '../errors.ts';
+import { encodeEvent, type JsonText } from '../json-text.ts';
+import { List } from '../list.ts';
+import type { Input, QueryOf, Schema } from '../shapes.ts';
+import { refusalOf } from '../refusals.ts';
+import { pathOf, type Transport } from '../transport.ts';
+
+/** `body`: a JSON object, or a JsonText that is sent as it stands. */
+export type EventInput = Omit<Input<Schema<'EventInput'>>, 'body'> & { body: object | JsonText };
+export type AcceptedEvent = Schema<'AcceptedEvent'>;
+export type Event = Schema<'Event'>;
+export type EventWithBody = Schema<'EventWithBody'>;
+export type EventQuery = QueryOf<'listEvents'>;
+export type EventReplay = Input<Schema<'EventsReplayInput'>>;
+
+/** One of a batch, in its place: accepted, or refused as the event alone would have been. */
+export type BatchResult =
+  | { status: number; event: AcceptedEvent; error?: undefined }
+  | { status: number; event?: undefined; error: ApiError };
+
+export class Events {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Resolves once the event and its deliveries are stored for good. */
+  publish(event: EventInput, options?: CallOptions): Promise<AcceptedEvent> {
+    return this.#transport.call(
+      { method: 'POST', path: '/v1/events', body: encodeEvent(withKey(event)), isRepeatable: true },
+      options,
+    );
+  }
+
+  /** 1-1,000 events, 5 MiB. Some may be refused while the others are accepted: each has its own result, in order. */
+  async publishBatch(events: readonly EventInput[], options?: CallOptions): Promise<BatchResult[]> {
+    const body = `{"events":[${events.map((event) => encodeEvent(withKey(event))).join(',')}]}`;
+    const { data } = await this.#transport.call<Schema<'BatchResults'>>(
+      { method: 'POST', path: '/v1/events/batch', body, isRepeatable: true },
+      options,
+    );
+    return data.map(toBatchResult);
+  }
+
+  list(query: EventQuery = {}, options?: CallOptions): List<Event> {
+    return new List(query, (page) =>
+      this.#transport.call({ method: 'GET', path: '/v1/events', query: { ...query, ...page } }, options),
+    );
+  }
+
+  get(id: string, options?: CallOptions): Promise<EventWithBody> {
+    return this.#transport.call({ method: 'GET', path: pathOf('events', id) }, options);
+  }
+
+  /** Makes new deliveries of an old event: for all that subscribe to it now, or for those named. */
+  async replay(id: string, input: Schema<'ReplayInput'> = {}, options?: CallOptions): Promise<Schema<'Delivery'>[]> {
+    const call = { method: 'POST', path: pathOf('events', id, 'replay'), body: JSON.stringify(input) } as const;
+    return (await this.#transport.call<Schema<'ReplayedDeliveries'>>(call, options)).data;
+  }
+
+  /** Sends many old events again, as an operation; with `dry_run` only says how many. */
+  replayAll(input: EventReplay & { dry_run: true }, options?: CallOptions): Promise<Schema<'DryRun'>>;
+  replayAll(input: EventReplay & { dry_run?: false | null }, options?: CallOptions): Promise<Schema<'Operation'>>;
+  replayAll(input: EventReplay, options?: CallOptions): Promise<Schema<'DryRun'> | Schema<'Operation'>> {
+    const isRepeatable = input.dry_run === true;
+    const call = { method: 'POST', path: '/v1/events/replay', body: JSON.stringify(input), isRepeatable } as const;
+    return this.#transport.call(call, options);
+  }
+}
+
+function withKey(event: EventInput): EventInput {
+  return { ...event, idempotency_key: event.idempotency_key ?? crypto.randomUUID() };
+}
+
+function toBatchResult({ status, event, error }: Schema<'BatchResult'>): BatchResult {
+  if (event !== undefined) return { status, event };
+  return { status, error: refusalOf(error!, status, error!.retry_after_seconds) };
+}

@@ -1,0 +1,205 @@
+// One call of the API: a URL, a try, its answer or its error, and another try where that is safe. Uses nothing but the
+// platform's fetch, so it runs wherever that is.
+import { Deadline, type CallOptions } from './deadline.ts';
+import { ApiError, ConnectionError, UnexpectedAnswerError } from './errors.ts';
+import { refusalOf, type Refused } from './refusals.ts';
+import { delayMsOf, isWorthRetrying, readRetryAfter, RETRIES_MAX } from './retries.ts';
+
+export type Query = Record<string, string | number | boolean | Date | readonly string[] | null | undefined>;
+
+export type Call = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: Query | undefined;
+  /** JSON. */
+  body?: string;
+  /** Of a POST: sending it twice has the effect of once. Every other method is so anyway. */
+  isRepeatable?: boolean;
+  /** Where the client's own is too short for what is asked. */
+  timeoutMs?: number;
+};
+
+export type TransportOptions = {
+  apiKey: string;
+  baseUrl: string;
+  timeoutMs: number;
+  maxRetries: number;
+  fetch: typeof globalThis.fetch;
+};
+
+/** Of the deadline, for one try: one that hangs leaves time for two more. */
+const TRIES_IN_DEADLINE = 3;
+const STREAM_TYPE = 'text/event-stream';
+
+export class Transport {
+  readonly #options: TransportOptions;
+
+  constructor(options: TransportOptions) {
+    checkOptions(options);
+    this.#options = options;
+  }
+
+  /** The answer's JSON. */
+  async call<T>(call: Call, options: CallOptions = {}): Promise<T> {
+    let wasUnanswered = false;
+    const attempt = async (signal: AbortSignal): Promise<unknown> => {
+      try {
+        return await readAnswer(await this.#send(call, signal));
+      } catch (error) {
+        // The first DELETE did it, then; its answer was lost on the way.
+        if (wasUnanswered && call.method === 'DELETE' && error instanceof ApiError && error.status === 404) return null;
+        wasUnanswered ||= error instanceof ConnectionError || signal.aborted;
+        throw error;
+      }
+    };
+    return (await this.#retrying(call, options, attempt)) as T;
+  }
+
+  /** An answer that goes on for as long as somebody reads it; `signal` ends it, and no deadline does. */
+  async open(call: Call, signal: AbortSignal, timeoutMs: number): Promise<ReadableStream<Uint8Array>> {
+    return this.#retrying(call, { signal, timeoutMs }, (limit) => this.#openOnce(call, signal, limit));
+  }
+
+  /** One try, for those who have been connected and count their tries themselves. */
+  async reopen(call: Call, signal: AbortSignal, timeoutMs: number, lastId: string | null) {
+    const deadline = new Deadline(timeoutMs, signal);
+    return deadline.within(timeoutMs, (limit) => this.#openOnce(call, signal, limit, lastId));
+  }
+
+  async #openOnce(call: Call, signal: AbortSignal, limit: AbortSignal, lastId: string | null = null) {
+    // What limits the opening must not cut what was opened: only an opening that fails passes the abort on.
+    const opening = new AbortController();
+    const stop = (): void => opening.abort();
+    limit.addEventListener('abort', stop, { once: true });
+    try {
+      const response = await this.#send(call, AbortSignal.any([signal, opening.signal]), {
+        accept: STREAM_TYPE,
+        ...(lastId === null ? {} : { 'last-event-id': lastId }),
+      });
+      if (!response.ok) await readAnswer(response);
+      if (response.body === null || !response.headers.get('content-type')?.startsWith(STREAM_TYPE)) {
+        throw unexpected(response, 'is no stream');
+      }
+      return response.body;
+    } finally {
+      limit.removeEventListener('abort', stop);
+    }
+  }
+
+  async #retrying<T>(call: Call, options: CallOptions, attempt: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const timeoutMs = options.timeoutMs ?? Math.max(call.timeoutMs ?? 0, this.#options.timeoutMs);
+    const isRepeatable = call.method !== 'POST' || call.isRepeatable === true;
+    const deadline = new Deadline(timeoutMs, options.signal);
+    const attemptMs = isRepeatable ? timeoutMs / TRIES_IN_DEADLINE : timeoutMs;
+    for (let retries = 0; ; retries++) {
+      deadline.throwIfAborted();
+      try {
+        return await deadline.within(attemptMs, attempt);
+      } catch (error) {
+        const delayMs = delayMsOf(retries, error);
+        const isOver = retries >= this.#options.maxRetries || delayMs >= deadline.remainingMs;
+        if (isOver || !isWorthRetrying(error, isRepeatable)) throw error;
+        await deadline.wait(delayMs);
+      }
+    }
+  }
+
+  async #send(call: Call, signal: AbortSignal, headers: Record<string, string> = {}): Promise<Response> {
+    const { apiKey, baseUrl, fetch } = this.#options;
+    const { method, path, query = {}, body } = call;
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    try {
+      return await fetch(`${baseUrl.replace(/\/+$/, '')}${path}${searchOf(query)}`, {
+        method,
+        headers: { accept: 'application/json', authorization: `Bearer ${apiKey}`, ...type, ...headers },
+        ...(body === undefined ? {} : { body }),
+        // A redirect would turn a POST into a GET.
+        redirect: 'manual',
+        signal,
+      });
+    } catch (error) {
+      throw new ConnectionError(`${method} ${path}: no answer from ${baseUrl}${reasonOf(error)}`, { cause: error });
+    }
+  }
+}
+
+/** `/v1/destinations/dst_…/test` of its parts. An id is the caller's word: it must not lead elsewhere. */
+export function pathOf(...parts: string[]): string {
+  for (const part of parts) {
+    if (typeof part !== 'string' || /^\.{0,2}$/.test(part)) throw new TypeError(`${JSON.stringify(part)} is no id`);
+  }
+  return `/v1/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+function searchOf(query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null) continue;
+    search.set(name, value instanceof Date ? value.toISOString() : String(value));
+  }
+  return search.size === 0 ? '' : `?${search.toString()}`;
+}
+
+/** Throws what the answer says went wrong. */
+async function readAnswer(response: Response): Promise<unknown> {
+  const text = await readText(response);
+  if (response.status === 204) return undefined;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw unexpected(response, 'is no JSON');
+  }
+  if (response.ok) return json;
+  const { error } = (json ?? {}) as { error?: Partial<Refused> };
+  if (typeof error?.code !== 'string') throw unexpected(response, 'is no error of Postrider’s');
+  throw refusalOf(error as Refused, response.status, readRetryAfter(response.headers.get('retry-after')));
+}
+
+async function readText(response: Response): Promise<string> {
+  try {
+    return await response.text();
+  } catch (error) {
+    throw new ConnectionError(`the answer was cut off${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function unexpected(response: Response, what: string): UnexpectedAnswerError {
+  const { status, headers } = response;
+  const location = headers.get('location');
+  const hint =
+    location === null ? 'is the base URL that of Postrider?' : `it points to ${location}: is that where it is?`;
+  return new UnexpectedAnswerError(`the answer (HTTP ${status}) ${what}; ${hint}`, {
+    status,
+    requestId: headers.get('x-request-id') ?? undefined,
+    retryAfterSeconds: readRetryAfter(headers.get('retry-after')),
+  });
+}
+
+/** What the platform has to say, which Node keeps in the error's cause. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const { message, code } = cause as { message?: string; code?: string };
+  const reason = message === undefined || message === '' ? code : message;
+  return reason === undefined ? '' : ` (${reason})`;
+}
+
+function checkOptions({ apiKey, baseUrl, maxRetries }: TransportOptions): void {
+  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError('apiKey is the key that `postrider keys create` printed, without spaces');
+  }
+  if (typeof baseUrl !== 'string' || !/^https?:$/.test(protocolOf(baseUrl))) {
+    throw new TypeError('baseUrl is where Postrider is, such as https://postrider.example.com');
+  }
+  if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > RETRIES_MAX) {
+    throw new TypeError(`maxRetries is 0 to ${RETRIES_MAX}`);
+  }
+}
+
+function protocolOf(url: string): string {
+  try {
+    return new URL(url).protocol;
+  } catch {
+    return '';
+  }
+}
