@@ -7,6 +7,8 @@ import { generateTypes } from 'postrider-client-generator';
 import { createServer } from '../src/api/server.ts';
 import type { OpenapiDocument } from '../src/api/openapi/document.ts';
 import type { ApiServices } from '../src/api/services.ts';
+import { COMMAND_ENTRIES } from '../src/cli/commands.ts';
+import { commandHelp } from '../src/cli/help.ts';
 import { flagOf, SETTINGS, VERSION } from '../src/config.ts';
 import { ERRORS } from '../src/model/error.ts';
 import { systemClock } from '../src/runtime/clock.ts';
@@ -23,6 +25,7 @@ const PAGES: Record<string, () => string | Promise<string>> = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/api.md': apiPage,
+  'docs/reference/commands.md': commandsPage,
   'dashboard/src/api/schema.d.ts': apiTypes,
   'sdk/typescript/src/schema.ts': apiTypes,
 };
@@ -138,6 +141,14 @@ const ANSWERED_BY_ALL = ['405', '408', '431'];
 function apiRow(path: string, method: string, { summary = '', responses = {} }: Operation): string {
   const statuses = Object.keys(responses).filter((status) => !ANSWERED_BY_ALL.includes(status));
   return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${statuses.sort().join(', ')} |`;
+}
+
+async function commandsPage(): Promise<string> {
+  const commands = await Promise.all(COMMAND_ENTRIES.map(({ load }) => load()));
+  return page('Commands', [
+    'What `postrider COMMAND --help` prints. [The guide](../guides/command-line.md) says how they go together.',
+    ...commands.flatMap((command) => ['', `## ${command.name}`, '', '```', commandHelp(command), '```']),
+  ]);
 }
 
 function page(title: string, lines: string[]): string {

@@ -1,6 +1,8 @@
 // Every setting once: name, default, unit, meaning. Default < file < environment (POSTRIDER_…) < flag.
 // The reference page is generated from this table; whatever is not in it is refused with a suggestion.
 import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseSubnet } from './attempt/guard.ts';
 import { parseTraceSettings } from './tracing/settings.ts';
@@ -156,6 +158,12 @@ export function loadTraceSettings(): TraceSettings | null {
 /** Where the service is and which key opens it, for commands that ask one; empty counts as not set. */
 export function readClientVariables(): { url: string | null; key: string | null } {
   return { url: process.env['POSTRIDER_URL'] || null, key: process.env['POSTRIDER_API_KEY'] || null };
+}
+
+/** The user's own folder for this program (XDG Base Directory: what is not absolute is ignored); maybe not there. */
+export function configFolder(): string {
+  const base = process.env['XDG_CONFIG_HOME'] ?? '';
+  return join(isAbsolute(base) ? base : join(homedir(), '.config'), 'postrider');
 }
 
 type GivenText = { text: string; origin: string };

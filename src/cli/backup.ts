@@ -9,6 +9,7 @@ export const backupCommand: Command = {
   name: 'backup',
   summary: 'Copy the embedded database to a file, also while the service runs',
   usage: ['backup FILE [--data-dir ./data] [--json]'],
+  examples: ['backup backups/2026-01-31.db', 'backup copy.db --data-dir /var/lib/postrider'],
   settings: ['DATA_DIR'],
   flags: { json: JSON_FLAG },
   words: ['FILE'],

@@ -2,31 +2,10 @@
 import { closestName, UsageError } from '../config.ts';
 import { keepProcessAlive } from '../runtime/clock.ts';
 import { StoreError } from '../store/store.ts';
-import { backupCommand } from './backup.ts';
-import { copyCommand } from './copy.ts';
-import { parseCommandLine } from './command.ts';
-import type { Command, CommandGroup } from './command.ts';
-import { demoCommand } from './demo.ts';
-import { commandHelp, groupHelp, programHelp } from './help.ts';
-import { importCommands } from './import.ts';
-import { keysCommands } from './keys.ts';
-import { migrateCommand } from './migrate.ts';
+import { CommandFailure, parseCommandLine } from './command.ts';
+import type { Command, CommandEntry, GroupEntry } from './command.ts';
+import { ENTRIES } from './commands.ts';
 import { OutputError, print, tell } from './output.ts';
-import { receiveCommand } from './receive.ts';
-import { serveCommand } from './serve.ts';
-import { versionCommand } from './version.ts';
-
-const COMMANDS: readonly (Command | CommandGroup)[] = [
-  serveCommand,
-  keysCommands,
-  demoCommand,
-  receiveCommand,
-  migrateCommand,
-  backupCommand,
-  copyCommand,
-  importCommands,
-  versionCommand,
-];
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -36,28 +15,30 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
   // `postrider help keys create` is `postrider keys create --help`.
   const asked = first === 'help' ? [...rest, '--help'] : first === '--version' ? ['version', ...rest] : argv;
-  const { found, words } = findCommand(asked);
+  const { found, words } = findEntry(asked);
   const given = asked.slice(words);
+  let command: Command | null = null;
   // Between two tries to reach a database that is away, or two processes of a group, nothing else would.
   const letGo = keepProcessAlive();
   try {
     if (asksForHelp(given)) return await showHelp(found, given);
-    if (found !== null && 'run' in found) return await found.run(parseCommandLine(found, given));
-    throw new UsageError(found === null ? unknownCommand(given[0]) : unknownInGroup(found, given[0]));
+    if (found === null || !('load' in found)) throw new UsageError(await explainName(found, given[0]));
+    command = await found.load();
+    return await command.run(parseCommandLine(command, given));
   } catch (error) {
-    return explainFailure(found, error);
+    return explainFailure({ found, command }, error);
   } finally {
     letGo();
   }
 }
 
-type Found = Command | CommandGroup | null;
+type Found = CommandEntry | GroupEntry | null;
 
 /** `words`: how many of the arguments name it. */
-function findCommand(argv: readonly string[]): { found: Found; words: number } {
-  const found = COMMANDS.find(({ name }) => name === argv[0]);
+function findEntry(argv: readonly string[]): { found: Found; words: number } {
+  const found = ENTRIES.find(({ name }) => name === argv[0]);
   if (found === undefined) return { found: null, words: 0 };
-  const inside = 'commands' in found ? found.commands.find(({ name }) => name === `${argv[0]} ${argv[1]}`) : undefined;
+  const inside = 'load' in found ? undefined : found.commands.find(({ name }) => name === `${argv[0]} ${argv[1]}`);
   return inside === undefined ? { found, words: 1 } : { found: inside, words: 2 };
 }
 
@@ -69,24 +50,25 @@ function asksForHelp(argv: readonly string[]): boolean {
 
 async function showHelp(found: Found, given: readonly string[]): Promise<number> {
   const [word] = given;
+  const isCommand = found !== null && 'load' in found;
   // A slip in the name: the help of something else would not say so.
-  if (word !== undefined && !word.startsWith('-')) {
-    if (found === null) throw new UsageError(unknownCommand(word));
-    if ('commands' in found) throw new UsageError(unknownInGroup(found, word));
-  }
-  await print(found === null ? programHelp(COMMANDS) : 'run' in found ? commandHelp(found) : groupHelp(found));
+  if (!isCommand && word !== undefined && !word.startsWith('-')) throw new UsageError(await explainName(found, word));
+  const { commandHelp, groupHelp, programHelp } = await import('./help.ts');
+  if (found === null) await print(await programHelp());
+  else await print('load' in found ? commandHelp(await found.load()) : await groupHelp(found));
   return 0;
 }
 
-function unknownCommand(given: string | undefined): string {
-  if (given === undefined) return `name a command: ${COMMANDS.map(({ name }) => name).join(', ')}`;
-  return unknown(given, COMMANDS);
-}
-
-function unknownInGroup({ name, commands }: CommandGroup, given: string | undefined): string {
+/** What is wrong with the word where a command's name belongs. */
+async function explainName(group: GroupEntry | null, given: string | undefined): Promise<string> {
+  if (group === null) {
+    if (given === undefined) return `name a command: ${ENTRIES.map(({ name }) => name).join(', ')}`;
+    return unknown(given, ENTRIES);
+  }
+  if (given !== undefined) return unknown(`${group.name} ${given}`, group.commands);
+  const commands = await Promise.all(group.commands.map(({ load }) => load()));
   const usages = commands.flatMap(({ usage }) => usage).map((usage) => usage.split(' [')[0]!);
-  if (given === undefined) return `say what to do: ${usages.join(', ')}`;
-  return unknown(`${name} ${given}`, commands);
+  return `say what to do: ${usages.join(', ')}`;
 }
 
 function unknown(given: string, candidates: readonly { name: string }[]): string {
@@ -98,14 +80,15 @@ function unknown(given: string, candidates: readonly { name: string }[]): string
   return `there is no command "${given}"${suggestion === null ? '' : `; did you mean postrider ${suggestion}?`}`;
 }
 
-function explainFailure(found: Found, error: unknown): number {
+function explainFailure({ found, command }: { found: Found; command: Command | null }, error: unknown): number {
   if (error instanceof UsageError) {
     const name = found === null ? '' : `${found.name} `;
     return complain(`${error.message}\nSee: postrider ${name}--help`, EXIT_USAGE);
   }
   if (error instanceof OutputError) return error.isUnread ? EXIT_FAILED : complain(error.message, EXIT_FAILED);
+  if (error instanceof CommandFailure) return complain(error.message, EXIT_FAILED);
   if (error instanceof StoreError) {
-    const advice = error.code === 'missing' && found !== null && 'run' in found ? found.whereMissing : undefined;
+    const advice = error.code === 'missing' ? command?.whereMissing : undefined;
     return complain(advice === undefined ? error.message : `${error.message}. ${advice}`, EXIT_FAILED);
   }
   return complain(error instanceof Error ? (error.stack ?? error.message) : String(error), EXIT_FAILED);

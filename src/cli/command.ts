@@ -8,9 +8,13 @@ export type Flag = {
   meaning: string;
   /** What help calls the value of a flag that takes one. */
   value?: string;
-  /** The values that it takes. */
+  /** The values that it takes, for people. */
   unit?: string;
+  /** All that it takes; anything else is refused. */
+  options?: readonly string[];
   default?: string;
+  /** The parameter of the API that it gives, where that has another name: errors of the service name it. */
+  param?: string;
 };
 
 export type Command = {
@@ -19,6 +23,8 @@ export type Command = {
   summary: string;
   /** One line for each form. */
   usage: readonly string[];
+  /** Lines as somebody would type them, after the program's name. */
+  examples: readonly string[];
   /** Settings that can be given as flags. */
   settings: readonly SettingName[];
   flags: Readonly<Record<string, Flag>>;
@@ -30,13 +36,23 @@ export type Command = {
   run(line: CommandLine): Promise<number>;
 };
 
+/** How a command is found: it is loaded when it is asked for. */
+export type CommandEntry = { name: string; load: () => Promise<Command> };
+
 /** Commands that share their first word. */
-export type CommandGroup = { name: string; summary: string; commands: readonly Command[] };
+export type GroupEntry = { name: string; summary: string; commands: readonly CommandEntry[] };
+
+export type Section = { title: string; entries: readonly (CommandEntry | GroupEntry)[] };
+
+/** What a command can say of itself when it fails: exit code 1, and no stack. */
+export class CommandFailure extends Error {}
 
 export type CommandLine = {
   words: readonly string[];
-  /** The text of a flag that takes one. */
+  /** The text of a flag that takes one; of a flag that is given twice the last. */
   textOf(flag: string): string | null;
+  /** Of every time that it was given. */
+  textsOf(flag: string): readonly string[];
   has(flag: string): boolean;
   /** Read only where needed: a receiver must start whatever the service's settings are. */
   settings(): LoadedSettings;
@@ -48,14 +64,13 @@ export const JSON_FLAG: Flag = { type: 'boolean', meaning: 'print one line of JS
 export function parseCommandLine(command: Command, argv: readonly string[]): CommandLine {
   const { values, words } = readArguments(flagsOf(command), argv);
   if (words.length > command.words.length) throw new UsageError(`unexpected argument: ${words[command.words.length]}`);
-  const textOf = (flag: string): string | null => {
-    const value = values.get(flag);
-    return typeof value === 'string' ? value : null;
-  };
+  const textsOf = (flag: string): string[] => (values.get(flag) ?? []).filter((value) => typeof value === 'string');
+  const textOf = (flag: string): string | null => textsOf(flag).at(-1) ?? null;
   return {
     words,
     textOf,
-    has: (flag) => values.get(flag) === true,
+    textsOf,
+    has: (flag) => values.get(flag)?.at(-1) === true,
     settings() {
       const given: Partial<Record<SettingName, string>> = {};
       for (const name of command.settings) {
@@ -81,9 +96,29 @@ export function flagsOf(command: Command): Record<string, Flag> {
   };
 }
 
-type Arguments = { values: Map<string, string | true>; words: string[] };
+/** The whole number that a flag gives, or its default. Throws UsageError. */
+export function integerOf(
+  line: CommandLine,
+  flag: string,
+  range: { fallback: number; min: number; max: number },
+): number {
+  const text = line.textOf(flag);
+  if (text === null) return range.fallback;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= range.min && value <= range.max) return value;
+  throw new UsageError(`--${flag}: "${text}" is not a whole number from ${range.min} to ${range.max}`);
+}
 
-/** Of a flag that is given twice the last one counts. Throws UsageError, which names the flag. */
+/** A word that must be there: `what` is its name in the usage. Throws UsageError. */
+export function requireWord(line: CommandLine, index: number, { what, example }: { what: string; example: string }) {
+  const word = line.words[index];
+  if (word !== undefined && word !== '') return word;
+  throw new UsageError(`${what} is missing: ${example}`);
+}
+
+type Arguments = { values: Map<string, (string | true)[]>; words: string[] };
+
+/** Throws UsageError, which names the flag. */
 function readArguments(flags: Record<string, Flag>, argv: readonly string[]): Arguments {
   const options = Object.fromEntries(Object.entries(flags).map(([name, { type }]) => [name, { type }]));
   // Not `strict`, whose messages are about parseArgs.
@@ -94,7 +129,8 @@ function readArguments(flags: Record<string, Flag>, argv: readonly string[]): Ar
     else if (token.kind === 'option') {
       const flag = Object.hasOwn(flags, token.name) ? flags[token.name] : undefined;
       if (flag === undefined) throw new UsageError(unknownFlag(token.rawName, Object.keys(flags)));
-      read.values.set(token.name, valueOf(flag, token));
+      const value = valueOf(flag, token);
+      read.values.set(token.name, [...(read.values.get(token.name) ?? []), value]);
     }
   }
   return read;
@@ -102,14 +138,18 @@ function readArguments(flags: Record<string, Flag>, argv: readonly string[]): Ar
 
 type GivenFlag = { rawName: string; value: string | undefined; inlineValue: boolean | undefined };
 
-function valueOf({ type, value: shown }: Flag, { rawName, value, inlineValue }: GivenFlag): string | true {
+function valueOf({ type, value: shown, options }: Flag, given: GivenFlag): string | true {
+  const { rawName, value, inlineValue } = given;
   if (type === 'boolean') {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
     return true;
   }
-  // What begins with a dash is rather the next flag of somebody who forgot the value.
-  if (value === undefined || (inlineValue === false && value.startsWith('-'))) {
+  // What begins with a dash is rather the next flag of somebody who forgot the value; a dash alone is standard input.
+  if (value === undefined || (inlineValue === false && value.startsWith('-') && value !== '-')) {
     throw new UsageError(`${rawName} takes a value: ${rawName} ${shown}`);
+  }
+  if (options !== undefined && !options.includes(value)) {
+    throw new UsageError(`${rawName}: "${value}" is not one of ${options.join(', ')}`);
   }
   return value;
 }

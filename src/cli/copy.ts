@@ -15,6 +15,7 @@ export const copyCommand: Command = {
   name: 'copy',
   summary: 'Move a stopped embedded store to PostgreSQL; goes on where an earlier copy was cut off',
   usage: ['copy --from ./data --to postgres://user@host/database [--json]'],
+  examples: ['copy --from ./data --to postgres://postrider@db.internal/postrider'],
   settings: ['MASTER_KEY'],
   flags: {
     from: { type: 'string', meaning: 'data directory to copy', value: 'FOLDER', default: 'the setting DATA_DIR' },

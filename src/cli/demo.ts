@@ -21,6 +21,7 @@ export const demoCommand: Command = {
   name: 'demo',
   summary: 'Take a tour: the real service, receivers that fail and recover, every claim checked',
   usage: ['demo [--json]', 'demo --keep'],
+  examples: ['demo', 'demo --keep'],
   settings: [],
   flags: {
     json: { ...JSON_FLAG, meaning: 'print the summary only, as JSON' },

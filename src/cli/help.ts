@@ -1,6 +1,7 @@
 // What --help prints, within 80 columns.
 import { flagsOf } from './command.ts';
-import type { Command, CommandGroup, Flag } from './command.ts';
+import type { Command, CommandEntry, Flag, GroupEntry } from './command.ts';
+import { SECTIONS } from './commands.ts';
 import { breakAtSpaces, COLUMNS, widthOf } from './terminal.ts';
 
 const INDENT = '  ';
@@ -8,30 +9,45 @@ const SETTINGS_NOTE =
   'A flag that is a setting of the service can also stand in the environment (--data-dir as POSTRIDER_DATA_DIR) or ' +
   'in the settings file; docs/reference/settings.md has them all.';
 
-export function programHelp(commands: readonly (Command | CommandGroup)[]): string {
+export async function programHelp(): Promise<string> {
+  const sections = await Promise.all(
+    SECTIONS.map(async ({ title, entries }) => ({ title, rows: await Promise.all(entries.map(summaryRow)) })),
+  );
+  // One column for all sections.
+  const lines = twoColumns(sections.flatMap(({ rows }) => rows));
   return [
     ...paragraph(
       'Postrider: webhook delivery. Accepts events, matches them to subscriptions, delivers them signed and retried.',
     ),
     '',
     'Usage: postrider COMMAND [flags]',
-    '',
-    ...twoColumns(commands.map(({ name, summary }) => [name, [summary]])),
+    ...sections.flatMap(({ title, rows }) => ['', `${title}:`, ...lines.splice(0, countLines(lines, rows.length))]),
     '',
     'postrider COMMAND --help tells more of a command.',
   ].join('\n');
 }
 
-export function groupHelp({ name, summary, commands }: CommandGroup): string {
+export async function groupHelp({ name, summary, commands }: GroupEntry): Promise<string> {
   return [
     `${summary}.`,
     '',
     `Usage: postrider ${name} COMMAND [flags]`,
     '',
-    ...twoColumns(commands.map((command) => [command.name, [command.summary]])),
+    ...twoColumns(await Promise.all(commands.map(summaryRow))),
     '',
     `postrider ${name} COMMAND --help tells more of a command.`,
   ].join('\n');
+}
+
+async function summaryRow(entry: CommandEntry | GroupEntry): Promise<[string, string[]]> {
+  return [entry.name, ['load' in entry ? (await entry.load()).summary : entry.summary]];
+}
+
+/** Of how many lines the first rows are: a row's further lines have nothing on the left. */
+function countLines(lines: readonly string[], rowCount: number): number {
+  let rows = 0;
+  const end = lines.findIndex((line) => /^ {2}\S/.test(line) && (rows += 1) > rowCount);
+  return end === -1 ? lines.length : end;
 }
 
 export function commandHelp(command: Command): string {
@@ -43,6 +59,9 @@ export function commandHelp(command: Command): string {
     '',
     ...twoColumns(flags.map(([name, flag]) => [nameOf(name, flag), meaningOf(flag)])),
     ...(command.settings.length > 0 ? ['', ...paragraph(SETTINGS_NOTE)] : []),
+    '',
+    command.examples.length === 1 ? 'Example:' : 'Examples:',
+    ...command.examples.map((example) => `${INDENT}postrider ${example}`),
   ].join('\n');
 }
 
@@ -50,9 +69,9 @@ function nameOf(name: string, { type, value = 'VALUE' }: Flag): string {
   return type === 'string' ? `--${name} ${value}` : `--${name}`;
 }
 
-function meaningOf({ meaning, unit = '', value, default: fallback = '' }: Flag): string[] {
+function meaningOf({ meaning, unit = '', value, options, default: fallback = '' }: Flag): string[] {
   // That a TEXT is text need not be said.
-  const range = unit.toUpperCase() === value ? '' : unit;
+  const range = options !== undefined ? options.join(', ') : unit.toUpperCase() === value ? '' : unit;
   const facts = [range, fallback === '' ? '' : `default ${fallback}`].filter((fact) => fact !== '');
   return facts.length === 0 ? [meaning] : [meaning, `[${facts.join('; ')}]`];
 }

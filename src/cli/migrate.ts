@@ -8,6 +8,7 @@ export const migrateCommand: Command = {
   name: 'migrate',
   summary: 'Bring the data directory, or the database, to the schema of this version',
   usage: ['migrate [--data-dir ./data | --database-url URL] [--json]'],
+  examples: ['migrate', 'migrate --data-dir /var/lib/postrider'],
   settings: STORE_SETTINGS,
   flags: { json: JSON_FLAG },
   words: [],

@@ -1,11 +1,11 @@
 // A receiver to try things with: prints every delivery that it gets, and whether its signature holds.
 import { isUtf8 } from 'node:buffer';
 import { styleText } from 'node:util';
-import { UsageError } from '../config.ts';
 import { formatTime } from '../model/time.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { JSON_FLAG } from './command.ts';
+import { integerOf, JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
+import { nextEnd } from './end.ts';
 import { tell } from './output.ts';
 import { startReceiver } from './receiver.ts';
 import type { Arrival, Receiver } from './receiver.ts';
@@ -21,6 +21,7 @@ export const receiveCommand: Command = {
   name: 'receive',
   summary: 'Receive deliveries on this machine: print each and check its signature',
   usage: ['receive [--port 8384] [--secret whsec_…] [--status 500]'],
+  examples: ['receive', 'receive --port 9001 --secret whsec_…', 'receive --status 500'],
   settings: [],
   flags: {
     port: {
@@ -78,28 +79,12 @@ function readOptions(line: CommandLine): Options {
   const text = line.textOf('secret');
   const secrets = text === null ? [] : text.split(',').map((secret) => secret.trim());
   return {
-    port: readInteger(line, 'port', { fallback: PORT_DEFAULT, min: 0, max: 65_535 }),
+    port: integerOf(line, 'port', { fallback: PORT_DEFAULT, min: 0, max: 65_535 }),
     secretCount: secrets.length,
     verify: createVerifier(secrets),
-    status: readInteger(line, 'status', { fallback: 200, min: 200, max: 599 }),
+    status: integerOf(line, 'status', { fallback: 200, min: 200, max: 599 }),
     isJson: line.has('json'),
   };
-}
-
-function readInteger(line: CommandLine, flag: string, range: { fallback: number; min: number; max: number }): number {
-  const text = line.textOf(flag);
-  if (text === null) return range.fallback;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= range.min && value <= range.max) return value;
-  throw new UsageError(`--${flag}: "${text}" is not a whole number from ${range.min} to ${range.max}`);
-}
-
-/** Ctrl-C, SIGTERM, or nobody reads the output any more (`postrider receive | head -3`). */
-function nextEnd(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-    process.stdout.on('error', () => resolve());
-  });
 }
 
 function explainListening(error: unknown, port: number): string {

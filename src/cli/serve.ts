@@ -27,6 +27,11 @@ export const serveCommand: Command = {
   name: 'serve',
   summary: 'Run the service',
   usage: ['serve [--port 8383] [--data-dir ./data] [flags]'],
+  examples: [
+    'serve',
+    'serve --port 9000 --data-dir /var/lib/postrider',
+    'serve --processes 4 --database-url postgres://postrider@db/postrider',
+  ],
   settings: Object.keys(SETTINGS) as SettingName[],
   flags: {
     json: { ...JSON_FLAG, meaning: 'print the address and new keys as one line of JSON' },

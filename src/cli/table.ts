@@ -1,8 +1,17 @@
 // Rows under a header. On a terminal a row stays within its width: what does not fit beside the rest goes below.
+import { styleText } from 'node:util';
 import { fit, printable, widthOf } from './terminal.ts';
 
+export type Style = Parameters<typeof styleText>[0];
+
 /** `widthMax`: what is longer is cut, but only where the terminal is too narrow for all of it. */
-export type Column<Row> = { title: string; of: (row: Row) => string; widthMax?: number };
+export type Column<Row> = {
+  title: string;
+  of: (row: Row) => string;
+  widthMax?: number;
+  /** Seen only on a terminal that has colours. */
+  style?: (row: Row) => Style;
+};
 
 const GAP = '  ';
 
@@ -13,10 +22,14 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
   const isWide = width === null || lineWidth(whole) <= width;
   const widths = isWide ? whole : whole.map((one, i) => Math.min(one, columns[i]!.widthMax ?? one));
   const beside = isWide ? columns.length : countBeside(widths, width);
-  const line = (texts: readonly string[]): string =>
+  const line = (texts: readonly string[], row: Row | null): string =>
     texts
       .slice(0, beside)
-      .map((text, i) => fit(text, widths[i]!))
+      .map((text, i) => {
+        const cell = fit(text, i === beside - 1 ? Math.min(widths[i]!, widthOf(text)) : widths[i]!);
+        const style = row === null ? undefined : columns[i]!.style?.(row);
+        return style === undefined ? cell : paint(style, cell);
+      })
       .join(GAP)
       .trimEnd();
   const below = (texts: readonly string[]): string[] =>
@@ -24,7 +37,21 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
       texts.slice(beside).map((text, i) => `${columns[beside + i]!.title} ${text}`),
       (width ?? 0) - GAP.length,
     ).map((one) => GAP + one);
-  return [line(columns.map(({ title }) => title)), ...cells.flatMap((row) => [line(row), ...below(row)])].join('\n');
+  const title = line(
+    columns.map((column) => column.title),
+    null,
+  );
+  return [title, ...cells.flatMap((texts, nth) => [line(texts, rows[nth]!), ...below(texts)])].join('\n');
+}
+
+/** Of the terminal that standard output is; null: it is none. */
+export function terminalWidth(): number | null {
+  return process.stdout.isTTY ? process.stdout.columns : null;
+}
+
+/** Plain unless standard output is a terminal and NO_COLOR is not set. */
+export function paint(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout });
 }
 
 function lineWidth(widths: readonly number[]): number {

@@ -7,7 +7,14 @@ export const COLUMNS = 80;
 const WIDE =
   /\p{Emoji_Presentation}|\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]/u;
 
-const segmenter = new Intl.Segmenter();
+const ASCII = /^[\x20-\x7e]*$/;
+
+/** Made when it is first needed: that takes as long as all else that a short command does. */
+let segmenter: Intl.Segmenter | undefined;
+function segmentsOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
 
 /** On one line and harmless: what strangers send must not move the cursor or reorder what a terminal shows. */
 export function printable(text: string): string {
@@ -18,8 +25,9 @@ export function printable(text: string): string {
 
 /** Columns that a printable text takes. */
 export function widthOf(text: string): number {
+  if (ASCII.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += widthOfSegment(segment);
+  for (const { segment } of segmentsOf(text)) width += widthOfSegment(segment);
   return width;
 }
 
@@ -39,7 +47,7 @@ export function breakAnywhere(
   const lines = [''];
   let width = 0;
   let taken = 0;
-  for (const { segment, index } of segmenter.segment(text.slice(0, columns * (linesMax + 1)))) {
+  for (const { segment, index } of segmentsOf(text.slice(0, columns * (linesMax + 1)))) {
     const segmentWidth = widthOfSegment(segment);
     if (width + segmentWidth > columns) {
       if (lines.length === linesMax) break;

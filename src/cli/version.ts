@@ -8,6 +8,7 @@ export const versionCommand: Command = {
   name: 'version',
   summary: 'Print the version',
   usage: ['version [--json]'],
+  examples: ['version', 'version --json'],
   settings: [],
   flags: { json: { ...JSON_FLAG, meaning: 'print the versions of Postrider and of its Node as JSON' } },
   words: [],

@@ -1,12 +1,13 @@
 // What the program says of itself: fits a terminal of 80 columns, knows every setting, and names what is wrong.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { COMMAND_ENTRIES, ENTRIES } from '../../src/cli/commands.ts';
 import { SETTINGS, VERSION, flagOf } from '../../src/config.ts';
 import { environmentOf, runCommand } from '../e2e/service.ts';
 import { runLines } from './lines.ts';
 
-const COMMANDS = ['serve', 'keys', 'demo', 'receive', 'migrate', 'backup', 'copy', 'import', 'version'];
-const INSIDE = ['keys create', 'keys list', 'keys revoke', 'import svix'];
+const COMMANDS = ENTRIES.map(({ name }) => name);
+const INSIDE = COMMAND_ENTRIES.map(({ name }) => name).filter((name) => name.includes(' '));
 
 /** What each line prints. */
 async function printed(lines: readonly string[]): Promise<Map<string, string>> {
@@ -43,6 +44,7 @@ describe('help', () => {
     }
     for (const command of COMMANDS) assert.match(helpOf(''), new RegExp(`^  ${command} `, 'm'));
     for (const command of INSIDE) assert.match(helpOf(command.split(' ')[0]!), new RegExp(`^  ${command} `, 'm'));
+    for (const { name } of COMMAND_ENTRIES) assert.match(helpOf(name), new RegExp(`Examples?:\n  postrider ${name}`));
     for (const command of ['', 'keys', 'keys revoke']) {
       assert.equal(texts.get(`${command} -h`), helpOf(command));
       assert.equal(texts.get(`help ${command}`), helpOf(command));

@@ -1,12 +1,41 @@
-// Many command lines in one process (run-lines.ts).
-import { execFile } from 'node:child_process';
+// Many command lines in one process (run-lines.ts): loading the program is nearly all that one of them costs.
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { LineRun } from './run-lines.ts';
 
 const PROGRAM = fileURLToPath(new URL('./run-lines.ts', import.meta.url));
 
 export async function runLines(lines: readonly string[], environment: NodeJS.ProcessEnv): Promise<LineRun[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...lines], { env: environment });
-  return JSON.parse(stdout) as LineRun[];
+  const prompt = new Prompt(environment);
+  const runs: LineRun[] = [];
+  for (const line of lines) runs.push(await prompt.run(line.split(' ').filter((word) => word !== '')));
+  await prompt.close();
+  return runs;
+}
+
+/** Takes one command line after the other. */
+export class Prompt {
+  readonly #child: ChildProcess;
+
+  constructor(environment: NodeJS.ProcessEnv) {
+    this.#child = fork(PROGRAM, [], { env: environment, execArgv: [] });
+  }
+
+  async run(argv: readonly string[]): Promise<LineRun> {
+    const ended = new AbortController();
+    const onExit = (): void => ended.abort();
+    this.#child.once('exit', onExit);
+    this.#child.send(argv);
+    const [run] = (await once(this.#child, 'message', { signal: ended.signal })) as [LineRun];
+    this.#child.off('exit', onExit);
+    return run;
+  }
+
+  async close(): Promise<void> {
+    const exited = once(this.#child, 'exit');
+    this.#child.disconnect();
+    await exited;
+  }
 }

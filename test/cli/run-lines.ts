@@ -1,20 +1,18 @@
-// Runs command lines that print and end, one after the other in one process, and tells what each printed and came to:
-// loading the program is nearly all that one of them costs. Settings are this process's. See lines.ts.
+// Runs command lines that print and end, one after the other in one process, and tells what each printed and came to.
+// Settings are this process's. See lines.ts.
 import { runCommandLine } from '../../src/cli/command-line.ts';
 
 export type LineRun = { code: number; stdout: string; stderr: string };
 
-const runs: LineRun[] = [];
-const writeOut = process.stdout.write.bind(process.stdout);
+process.on('message', (argv: readonly string[]) => void answer(argv));
 
-for (const line of process.argv.slice(2)) {
+async function answer(argv: readonly string[]): Promise<void> {
   const run: LineRun = { code: 0, stdout: '', stderr: '' };
   process.stdout.write = collect((text) => (run.stdout += text));
   process.stderr.write = collect((text) => (run.stderr += text));
-  run.code = await runCommandLine(line.split(' ').filter((word) => word !== ''));
-  runs.push(run);
+  run.code = await runCommandLine(argv);
+  process.send!(run);
 }
-writeOut(JSON.stringify(runs));
 
 function collect(take: (text: string) => void): typeof process.stdout.write {
   return (text: string | Uint8Array, ...rest: unknown[]) => {

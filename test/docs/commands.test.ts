@@ -74,6 +74,33 @@ const PLANS: Record<string, Plan> = {
       { starts: 'bin/postrider keys create', expect: /^pr_live_\w{36}$/m },
     ],
   },
+  'docs/guides/command-line.md': {
+    async stands(t) {
+      const receiver = await startReceiver(t);
+      return [['https://example.com/', receiver.url]];
+    },
+    blocks: [
+      {
+        starts: 'bin/postrider login',
+        before: (reader) => reader.follow(['npm start'], { inNewTerminal: true }),
+        expect: /is the profile "default"/,
+      },
+      { starts: 'bin/postrider destinations create', expect: /event_type +order\.\*\*/ },
+      { starts: 'bin/postrider publish', expect: /✘ \$\.total \$gte 100; found 90[^]*destinations: 1 active/ },
+      {
+        starts: 'bin/postrider listen',
+        expect: /whsec_\S+=\n/,
+      },
+      {
+        starts: 'bin/postrider trigger',
+        expect: /order\.paid +evt_\w+ +→ ✘/,
+        after: (reader) => reader.follow(['kill $!']),
+      },
+      { starts: 'bin/postrider dlq list', expect: /destination_recovery/ },
+      { starts: 'bin/postrider keys create', expect: /^ID +KEY/m },
+      { starts: 'bin/postrider completion', after: (reader) => reader.follow(['source ./postrider.bash']) },
+    ],
+  },
   'docs/guides/follow-live.md': {
     blocks: [
       {

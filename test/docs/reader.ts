@@ -15,7 +15,7 @@ import { Shell } from './shell.ts';
 /** What the documents say, and what stands for it here. */
 export type Stand = readonly [said: string, here: string];
 
-const CLONED = ['bin', 'demo', 'scripts', 'src', 'deploy', 'package.json', 'package-lock.json', '.npmrc'];
+const CLONED = ['bin', 'demo', 'scripts', 'src', 'sdk', 'deploy', 'package.json', 'package-lock.json', '.npmrc'];
 /** Ends in `…` in the documents: an id, a key or a secret that an earlier answer has shown. */
 const PLACEHOLDER = /\b(pr_test_|pr_live_|whsec_|(?:dst|sub|evt|dlv|sgk|key|op)_)…/g;
 const SHOWN = /\b(pr_test_|pr_live_|whsec_|(?:dst|sub|evt|dlv|sgk|key|op)_)[0-9A-Za-z+/=]{20,}/g;
@@ -59,6 +59,10 @@ export class Reader {
     this.#environment = Object.fromEntries(outer.filter(([name]) => !/^(npm_|NODE_|INIT_CWD$)/i.test(name)));
     // The clones have their node_modules in common, and with it the compiled code, wherever each of them is.
     this.#environment['NODE_COMPILE_CACHE_PORTABLE'] = '1';
+    // Nor of what the user has logged in to.
+    this.#environment['XDG_CONFIG_HOME'] = join(this.folder, 'config');
+    this.#environment['NO_COLOR'] = '1';
+    this.#environment['POSTRIDER_URL'] = `http://127.0.0.1:${port}`;
     this.shell = this.#openTerminal();
   }
 

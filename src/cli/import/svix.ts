@@ -1,7 +1,7 @@
 // Endpoints of Svix become destinations with subscriptions, by the APIs of both services. What becomes of what, and
 // what has no counterpart, is in docs/guides/moving-from-svix.md.
-import { readClientVariables, readSvixToken, UsageError } from '../../config.ts';
-import { JSON_FLAG } from '../command.ts';
+import { readSvixToken, UsageError } from '../../config.ts';
+import { CONNECTION_FLAGS, MissingKeyError, readConnection, readUrl } from '../api/connection.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, tell } from '../output.ts';
 import { HttpClient, RequestError } from './http-client.ts';
@@ -10,15 +10,16 @@ import { PostriderApi } from './postrider-api.ts';
 import { createReport } from './report.ts';
 import { SvixApi } from './svix-api.ts';
 
-const URL_DEFAULT = 'http://127.0.0.1:8383';
+const FROM_EXAMPLE = 'https://api.eu.svix.com';
 const PATH_FORM = /^\$[.[]/;
 
 export const importSvixCommand: Command = {
   name: 'import svix',
   summary: 'Make destinations and subscriptions of the endpoints of all applications at Svix',
-  usage: [
+  usage: ['import svix --from URL [--token TOKEN] [flags]'],
+  examples: [
     'import svix --from https://api.eu.svix.com --dry-run',
-    "import svix --from URL [--app-path '$.customer'] [--json]",
+    "import svix --from https://api.eu.svix.com --app-path '$.customer'",
   ],
   settings: [],
   flags: {
@@ -30,19 +31,8 @@ export const importSvixCommand: Command = {
       value: 'PATH',
     },
     'dry-run': { type: 'boolean', meaning: 'only report what would be made and what cannot be carried over' },
-    url: {
-      type: 'string',
-      meaning: 'address of Postrider',
-      value: 'URL',
-      default: `POSTRIDER_URL, or ${URL_DEFAULT}`,
-    },
-    key: {
-      type: 'string',
-      meaning: 'its API key, with the scopes read and manage',
-      value: 'KEY',
-      default: 'POSTRIDER_API_KEY',
-    },
-    json: { ...JSON_FLAG, meaning: 'print one JSON object a line: each endpoint, at last the summary' },
+    ...CONNECTION_FLAGS,
+    json: { ...CONNECTION_FLAGS.json, meaning: 'print one JSON object a line: each endpoint, at last the summary' },
   },
   words: [],
   run: importSvix,
@@ -51,7 +41,7 @@ export const importSvixCommand: Command = {
 async function importSvix(line: CommandLine): Promise<number> {
   const isDryRun = line.has('dry-run');
   const appPath = readPath(line.textOf('app-path'));
-  const svix = new SvixApi(connect('Svix', readUrl(line, 'from', undefined), readToken(line)));
+  const svix = new SvixApi(connect('Svix', readFrom(line), readToken(line)));
   const postrider = readPostrider(line, isDryRun);
   if (postrider === null) tell('No --key: what is there already is not looked for.');
   const report = createReport({ isJson: line.has('json'), isDryRun, hasAppPath: appPath !== null });
@@ -78,12 +68,13 @@ function adviceFor({ status, code }: RequestError, isDryRun: boolean): string {
 }
 
 function readPostrider(line: CommandLine, isDryRun: boolean): PostriderApi | null {
-  const variables = readClientVariables();
-  const url = readUrl(line, 'url', variables.url ?? URL_DEFAULT);
-  const key = line.textOf('key') ?? variables.key;
-  if (key !== null) return new PostriderApi(connect('Postrider', url, key));
-  if (isDryRun) return null;
-  throw new UsageError('name an API key of Postrider: --key pr_…, or set POSTRIDER_API_KEY');
+  try {
+    const { url, key } = readConnection(line);
+    return new PostriderApi(connect('Postrider', url, key));
+  } catch (error) {
+    if (isDryRun && error instanceof MissingKeyError) return null;
+    throw error;
+  }
 }
 
 function connect(service: string, baseUrl: string, token: string): HttpClient {
@@ -97,14 +88,10 @@ function readToken(line: CommandLine): string {
 }
 
 /** Without what people paste behind it. */
-function readUrl(line: CommandLine, flag: string, fallback: string | undefined): string {
-  const text = line.textOf(flag) ?? fallback;
-  if (text === undefined) throw new UsageError(`name the address of Svix's API: --${flag} https://api.eu.svix.com`);
-  const url = URL.parse(text);
-  const example = flag === 'from' ? 'https://api.eu.svix.com' : URL_DEFAULT;
-  const isFine = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '';
-  if (!isFine) throw new UsageError(`--${flag}: "${text}" is not an address like ${example}`);
-  return url.href.replace(/\/+$/, '').replace(/\/(api\/)?v1$/, '');
+function readFrom(line: CommandLine): string {
+  const text = line.textOf('from');
+  if (text === null) throw new UsageError(`name the address of Svix's API: --from ${FROM_EXAMPLE}`);
+  return readUrl('--from', text).replace(/\/(api\/)?v1$/, '');
 }
 
 function readPath(text: string | null): string | null {

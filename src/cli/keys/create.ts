@@ -1,4 +1,5 @@
-// Makes an API key. In a place without a store only if told to: a key that no service knows opens nothing.
+// Makes an API key: in the store, or through a running service that is named. In a place without a store only if told
+// to: a key that no service knows opens nothing.
 import { parseDuration, UsageError } from '../../config.ts';
 import { DEFAULT_SCOPES, SCOPES } from '../../model/api-key.ts';
 import type { ApiKey, Mode, Scope } from '../../model/api-key.ts';
@@ -13,6 +14,8 @@ import { STORE_SETTINGS, withStore, withStoreOrNew } from '../with-store.ts';
 import { mintKey } from './mint-key.ts';
 import type { KeyRequest } from './mint-key.ts';
 import { presentKey } from './present-key.ts';
+import type { PresentedKey } from './present-key.ts';
+import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
 
 const NAME_LENGTH_MAX = 256;
 /** The last day that the API can write. */
@@ -21,7 +24,8 @@ const EXPIRES_AT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
 export const createKeyCommand: Command = {
   name: 'keys create',
   summary: 'Create an API key and print it, this once',
-  usage: ['keys create --mode test|live [flags]'],
+  usage: ['keys create --mode test|live [flags]', 'keys create --mode test|live --url URL --key KEY [flags]'],
+  examples: ['keys create --mode test', 'keys create --mode live --scopes read --expires 90d --name Charts'],
   settings: STORE_SETTINGS,
   flags: {
     mode: {
@@ -46,6 +50,7 @@ export const createKeyCommand: Command = {
     },
     init: { type: 'boolean', meaning: 'make a new store if there is none; the service then starts on it' },
     json: JSON_FLAG,
+    ...SERVICE_FLAGS,
   },
   words: [],
   whereMissing: "Name the service's with --data-dir or --database-url, or make a new one with --init",
@@ -59,11 +64,32 @@ async function create(line: CommandLine): Promise<number> {
     scopes: scopesOf(line.textOf('scopes')),
     expiresAt: expiryOf(line.textOf('expires')),
   };
+  if (asksService(line)) return createThroughService(line, request);
   const open = line.has('init') ? withStoreOrNew : withStore;
   const { key, secret } = await open(line, (store) => createKey(store, request));
   if (line.has('json')) await printJson({ ...presentKey(key), secret });
   else {
     // First, so that a key is known, and can be revoked, whose text could not be written.
+    tell(describe(presentKey(key)));
+    await print(secret);
+  }
+  return 0;
+}
+
+async function createThroughService(line: CommandLine, request: KeyRequest): Promise<number> {
+  if (line.has('init')) throw new UsageError('--init makes a store: leave it out, or --url, --key and --profile');
+  const { mode, name, scopes, expiresAt } = request;
+  const created = await throughService(line, ({ client }) =>
+    client.keys.create({
+      mode,
+      scopes: [...scopes],
+      ...(name === null ? {} : { name }),
+      ...(expiresAt === null ? {} : { expires_at: formatTime(expiresAt) }),
+    }),
+  );
+  const { secret, ...key } = created;
+  if (line.has('json')) await printJson(created);
+  else {
     tell(describe(key));
     await print(secret);
   }
@@ -76,8 +102,10 @@ async function createKey(store: ToolStore, request: KeyRequest): Promise<{ key: 
   return minted;
 }
 
-function describe({ id, mode, scopes, expiresAt }: ApiKey): string {
-  const expiry = expiresAt === null ? '' : ` It expires at ${formatTime(expiresAt)}.`;
+type Described = Pick<PresentedKey, 'id' | 'mode' | 'scopes' | 'expires_at'>;
+
+function describe({ id, mode, scopes, expires_at: expiresAt }: Described): string {
+  const expiry = expiresAt === null ? '' : ` It expires at ${expiresAt}.`;
   return `${id}: a ${mode} key with the scopes ${scopes.join(', ')}.${expiry} It is shown this once.`;
 }
 

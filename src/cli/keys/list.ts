@@ -1,34 +1,42 @@
-// Lists API keys, newest first.
+// Lists API keys, newest first: of the store, or of a running service that is named.
+import { systemClock } from '../../runtime/clock.ts';
 import type { ApiKey } from '../../model/api-key.ts';
 import type { ApiKeyId } from '../../model/id.ts';
-import { formatTime } from '../../model/time.ts';
-import { systemClock } from '../../runtime/clock.ts';
 import type { Page, ToolStore } from '../../store/store.ts';
 import { JSON_FLAG } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
-import { formatTable } from '../table.ts';
+import { formatTable, terminalWidth } from '../table.ts';
 import type { Column } from '../table.ts';
 import { STORE_SETTINGS, withStore } from '../with-store.ts';
 import { presentKey } from './present-key.ts';
+import type { PresentedKey } from './present-key.ts';
+import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
 
 export const listKeysCommand: Command = {
   name: 'keys list',
   summary: 'List the API keys: whose, what they may do, when they were last used',
-  usage: ['keys list [--json]'],
+  usage: ['keys list [--json]', 'keys list --url URL --key KEY [--json]'],
+  examples: ['keys list', 'keys list --json', 'keys list --profile production'],
   settings: STORE_SETTINGS,
-  flags: { json: { ...JSON_FLAG, meaning: 'print an array of all keys as one line of JSON' } },
+  flags: {
+    json: { ...JSON_FLAG, meaning: 'print an array of all keys as one line of JSON; of a service a line for each' },
+    ...SERVICE_FLAGS,
+  },
   words: [],
-  whereMissing: "Name the service's with --data-dir or --database-url",
+  whereMissing: "Name the service's with --data-dir or --database-url, or ask a running one with --url and --key",
   run: list,
 };
 
 async function list(line: CommandLine): Promise<number> {
-  const keys = await withStore(line, listAll);
-  if (line.has('json')) await printJson(keys.map(presentKey));
+  const isOfService = asksService(line);
+  const keys = isOfService
+    ? await throughService(line, ({ client }) => Array.fromAsync(client.keys.list()))
+    : (await withStore(line, listAll)).map(presentKey);
+  if (line.has('json') && isOfService) for (const key of keys) await printJson(key);
+  else if (line.has('json')) await printJson(keys);
   else if (keys.length === 0) tell('There are no API keys. To make one: postrider keys create --mode test');
-  else
-    await print(formatTable(columnsAt(systemClock.now()), keys, process.stdout.isTTY ? process.stdout.columns : null));
+  else await print(formatTable(columnsAt(systemClock.now()), keys, terminalWidth()));
   return 0;
 }
 
@@ -45,22 +53,22 @@ async function listAll(store: ToolStore): Promise<ApiKey[]> {
 }
 
 /** Those by which a key is known come first: they stay on one line at 80 columns. */
-function columnsAt(now: number): Column<ApiKey>[] {
+function columnsAt(now: number): Column<PresentedKey>[] {
   return [
     { title: 'ID', of: ({ id }) => id },
     { title: 'KEY', of: ({ prefix, last4 }) => `${prefix}…${last4}` },
-    { title: 'LAST USED', of: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : toTheMinute(lastUsedAt)) },
+    { title: 'LAST USED', of: ({ last_used_at: at }) => (at === null ? 'never' : toTheMinute(at)) },
     { title: 'NAME', of: ({ name }) => name ?? '-', widthMax: 14 },
     { title: 'SCOPES', of: ({ scopes }) => scopes.join(',') },
-    { title: 'EXPIRES', of: ({ expiresAt }) => describeExpiry(expiresAt, now) },
+    { title: 'EXPIRES', of: ({ expires_at: at }) => describeExpiry(at, now) },
   ];
 }
 
-function describeExpiry(expiresAt: number | null, now: number): string {
+function describeExpiry(expiresAt: string | null, now: number): string {
   if (expiresAt === null) return 'never';
-  return `${toTheMinute(expiresAt)}${expiresAt <= now ? ' (expired)' : ''}`;
+  return `${toTheMinute(expiresAt)}${Date.parse(expiresAt) <= now ? ' (expired)' : ''}`;
 }
 
-function toTheMinute(at: number): string {
-  return `${formatTime(at).slice(0, '2026-01-31T09:30'.length)}Z`;
+function toTheMinute(at: string): string {
+  return `${at.slice(0, '2026-01-31T09:30'.length)}Z`;
 }

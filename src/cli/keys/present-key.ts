@@ -2,7 +2,14 @@
 import type { ApiKey } from '../../model/api-key.ts';
 import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 
-export function presentKey(key: ApiKey) {
+export type PresentedKey = Pick<ApiKey, 'mode' | 'name' | 'scopes' | 'prefix' | 'last4'> & {
+  id: string;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+};
+
+export function presentKey(key: ApiKey): PresentedKey {
   return {
     id: key.id,
     mode: key.mode,

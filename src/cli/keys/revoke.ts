@@ -1,4 +1,5 @@
-// Revokes an API key. A running service refuses it within a second.
+// Revokes an API key: of the store, or through a running service that is named. A running service refuses it within a
+// second.
 import { UsageError } from '../../config.ts';
 import { isId } from '../../model/id.ts';
 import type { ToolStore } from '../../store/store.ts';
@@ -6,22 +7,32 @@ import { JSON_FLAG } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
 import { STORE_SETTINGS, withStore } from '../with-store.ts';
+import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
 
-export const revokeKeyCommand: Command = {
-  name: 'keys revoke',
-  summary: 'Revoke an API key for good; a running service refuses it within a second',
-  usage: ['keys revoke ID [--json]'],
-  settings: STORE_SETTINGS,
-  flags: { json: JSON_FLAG },
-  words: ['ID'],
-  whereMissing: "Name the service's with --data-dir or --database-url",
-  run: revoke,
-};
+export const revokeKeyCommand = revoking('revoke');
+/** The same by the word that the other nouns have for it. */
+export const deleteKeyCommand = revoking('delete');
 
-async function revoke(line: CommandLine): Promise<number> {
+function revoking(verb: 'revoke' | 'delete'): Command {
+  return {
+    name: `keys ${verb}`,
+    summary: 'Revoke an API key for good; a running service refuses it within a second',
+    usage: [`keys ${verb} ID [--json]`, `keys ${verb} ID --url URL --key KEY [--json]`],
+    examples: [`keys ${verb} key_…`],
+    settings: STORE_SETTINGS,
+    flags: { json: JSON_FLAG, ...SERVICE_FLAGS },
+    words: ['ID'],
+    whereMissing: "Name the service's with --data-dir or --database-url, or ask a running one with --url and --key",
+    run: (line) => revoke(line, verb),
+  };
+}
+
+async function revoke(line: CommandLine, verb: string): Promise<number> {
   const [id] = line.words;
-  if (id === undefined) throw new UsageError('name the key: keys revoke key_…; "postrider keys list" shows them');
-  const isRevoked = await withStore(line, (store) => revokeKey(store, id));
+  if (id === undefined) throw new UsageError(`name the key: keys ${verb} key_…; "postrider keys list" shows them`);
+  let isRevoked = true;
+  if (asksService(line)) await throughService(line, ({ client }) => client.keys.revoke(id));
+  else isRevoked = await withStore(line, (store) => revokeKey(store, id));
   if (line.has('json')) await printJson({ id, revoked: isRevoked });
   else if (isRevoked) await print(`${id} is revoked; a running service refuses it within a second`);
   if (!isRevoked) tell(`postrider: there is no key ${id}; "postrider keys list" shows them`);

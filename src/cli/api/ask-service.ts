@@ -1,0 +1,50 @@
+// The client of the service, and what its errors are to somebody at a command line.
+import type { Postrider } from '../../../sdk/typescript/src/postrider.ts';
+import type * as Client from '../../../sdk/typescript/src/postrider.ts';
+import { CommandFailure } from '../command.ts';
+import type { Connection } from './connection.ts';
+
+/** The module, too: its classes tell errors apart. */
+type Ask<Result> = (client: Postrider, module: typeof Client) => Promise<Result>;
+
+/** Of a parameter of the API, which flag or word of the command gives it; null: none does. */
+export type NameOfParam = (param: string) => string | null;
+
+const KEYS_HINT = '"postrider keys list" shows those there are';
+
+/** Throws CommandFailure at whatever the service or the way there comes to. */
+export async function askService<Result>(
+  connection: Connection,
+  nameOfParam: NameOfParam | null,
+  ask: Ask<Result>,
+): Promise<Result> {
+  const { url, key } = connection;
+  // Loaded here: what is wrong with a command line can be said without it.
+  const module = await import('../../../sdk/typescript/src/postrider.ts');
+  try {
+    return await ask(new module.Postrider({ apiKey: key, baseUrl: url }), module);
+  } catch (error) {
+    throw explain(error, { module, connection, nameOfParam });
+  }
+}
+
+type Circumstances = { module: typeof Client; connection: Connection; nameOfParam: NameOfParam | null };
+
+function explain(error: unknown, { module, connection, nameOfParam }: Circumstances): unknown {
+  const { url, keyFrom } = connection;
+  const fail = (text: string): CommandFailure => new CommandFailure(text, { cause: error });
+  if (error instanceof module.UnauthorizedError) {
+    return fail(`${url} does not take the key from ${keyFrom}: it is unknown there, revoked or expired; ${KEYS_HINT}`);
+  }
+  if (error instanceof module.ForbiddenError) return fail(`${error.message}; the key is from ${keyFrom}`);
+  if (error instanceof module.ApiError) {
+    const named = error.param === undefined ? null : (nameOfParam?.(error.param) ?? error.param);
+    const request = error.requestId === undefined ? '' : `, request ${error.requestId}`;
+    return fail(`${named === null ? '' : `${named}: `}${error.message} (${error.code}${request})`);
+  }
+  if (error instanceof module.ConnectionError) {
+    return fail(`${error.message}. Is the service running there? "postrider serve" starts one; --url names another`);
+  }
+  if (error instanceof module.PostriderError) return fail(`${url}: ${error.message}`);
+  return error;
+}

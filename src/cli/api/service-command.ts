@@ -1,0 +1,75 @@
+// A command that asks a service: the flags that all of them have, the client, and errors in the command's own words.
+import type { Postrider } from '../../../sdk/typescript/src/postrider.ts';
+import type * as Client from '../../../sdk/typescript/src/postrider.ts';
+import { UsageError } from '../../config.ts';
+import type { Command, CommandLine } from '../command.ts';
+import { print, printJson } from '../output.ts';
+import { askService } from './ask-service.ts';
+import type { NameOfParam } from './ask-service.ts';
+import { CONNECTION_FLAGS, readConnection } from './connection.ts';
+import type { Connection } from './connection.ts';
+
+/** What a command of this kind gets to work with. */
+export type Asking = {
+  client: Postrider;
+  /** The client's module, whose classes tell errors apart. */
+  module: typeof Client;
+  line: CommandLine;
+  isJson: boolean;
+  connection: Connection;
+};
+
+export type Declaration = Omit<Command, 'settings' | 'run' | 'whereMissing'>;
+
+/** `work` resolves with the exit code, or with nothing: 0. What it throws as UsageError is the command line's fault. */
+export function serviceCommand(
+  declaration: Declaration,
+  work: (asking: Asking) => Promise<number | void>,
+  connect: (line: CommandLine) => Connection = readConnection,
+): Command {
+  return {
+    ...declaration,
+    settings: [],
+    flags: { ...declaration.flags, ...withoutThoseOf(declaration) },
+    async run(line) {
+      const connection = connect(line);
+      const code = await askService(connection, nameOfParam(declaration), (client, module) =>
+        work({ client, module, line, isJson: line.has('json'), connection }),
+      );
+      return code ?? 0;
+    },
+  };
+}
+
+/** A command may say better what one of these is in its case. */
+function withoutThoseOf({ flags }: Declaration): Command['flags'] {
+  return Object.fromEntries(Object.entries(CONNECTION_FLAGS).filter(([name]) => !Object.hasOwn(flags, name)));
+}
+
+/** `/filter/$.total` is what --filter gave; `/url` the word URL. */
+function nameOfParam({ flags, words }: Declaration): NameOfParam {
+  return (param) => {
+    const [member = ''] = param.replace(/^\//, '').split('/');
+    const flag = Object.entries(flags).find(([name, one]) => (one.param ?? name.replaceAll('-', '_')) === member)?.[0];
+    if (flag !== undefined) return `--${flag}`;
+    return words.find((word) => word.toLowerCase() === member || word === PARAM_WORDS[member]) ?? null;
+  };
+}
+
+const PARAM_WORDS: Record<string, string> = { event_type: 'TYPE', destination_id: 'DESTINATION' };
+
+/** The id that is the word at `index`. Throws UsageError at another kind of thing. */
+export function idOf(line: CommandLine, kind: { prefix: string; noun: string; index?: number }): string {
+  const { prefix, noun, index = 0 } = kind;
+  const id = line.words[index];
+  if (id === undefined) throw new UsageError(`which ${noun}? Its id, ${prefix}_…, is missing`);
+  if (!id.startsWith(`${prefix}_`))
+    throw new UsageError(`"${id}" is not the id of a ${noun}; they begin with ${prefix}_`);
+  return id;
+}
+
+/** The outcome of a command that has nothing to show: a sentence for people, an object for programs. */
+export async function printDone({ isJson }: Asking, text: string, json: object): Promise<void> {
+  if (isJson) return printJson(json);
+  await print(text);
+}

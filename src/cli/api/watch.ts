@@ -1,0 +1,75 @@
+// --watch: looks again every two seconds until it is told to stop. On a terminal it redraws; elsewhere it prints what
+// is new or has changed.
+import { delay, systemClock } from '../../runtime/clock.ts';
+import type { Flag } from '../command.ts';
+import { nextEnd } from '../end.ts';
+import { print, printJson, tell } from '../output.ts';
+import { timeOfDay } from './cells.ts';
+import type { Asking } from './service-command.ts';
+
+const INTERVAL_MS = 2_000;
+const CLEAR = '\u001b[H\u001b[2J\u001b[3J';
+
+export const WATCH_FLAG: Flag = { type: 'boolean', meaning: 'look again every 2 s, until Ctrl-C' };
+
+export type View<Row> = {
+  /** What is there now. */
+  read: (signal: AbortSignal) => Promise<Row[]>;
+  idOf: (row: Row) => string;
+  /** For people; `width`: of the terminal. */
+  format: (rows: readonly Row[], width: number | null) => string;
+};
+
+/** Once, or with --watch again and again. */
+export async function show<Row>(asking: Asking, view: View<Row>): Promise<void> {
+  if (asking.line.has('watch')) return watch(asking, view);
+  const rows = await view.read(new AbortController().signal);
+  if (asking.isJson) for (const row of rows) await printJson(row);
+  else await print(view.format(rows, process.stdout.isTTY ? process.stdout.columns : null));
+}
+
+async function watch<Row>(asking: Asking, view: View<Row>): Promise<void> {
+  const stop = new AbortController();
+  const ended = nextEnd().then(() => stop.abort());
+  const seen = new Map<string, string>();
+  let isAway = false;
+  while (!stop.signal.aborted) {
+    try {
+      const rows = await view.read(stop.signal);
+      await draw(asking, view, { rows, seen });
+      isAway = false;
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      if (!mayPass(asking, error)) throw error;
+      if (!isAway) tell(`postrider: ${(error as Error).message}; trying again`);
+      isAway = true;
+    }
+    await Promise.race([ended, delay(systemClock, INTERVAL_MS)]);
+  }
+}
+
+/** A service that is started again, a proxy that has lost it. */
+function mayPass({ module }: Asking, error: unknown): boolean {
+  if (error instanceof module.ConnectionError || error instanceof module.TimeoutError) return true;
+  return (error instanceof module.ApiError || error instanceof module.UnexpectedAnswerError) && error.status >= 500;
+}
+
+type Drawn<Row> = { rows: Row[]; seen: Map<string, string> };
+
+async function draw<Row>({ isJson, connection }: Asking, view: View<Row>, { rows, seen }: Drawn<Row>): Promise<void> {
+  if (process.stdout.isTTY && !isJson) {
+    const { columns, rows: height } = process.stdout;
+    const head = `${connection.url}  ${timeOfDay(systemClock.now())}  Ctrl-C ends`;
+    const lines = [head, '', ...view.format(rows, columns).split('\n')];
+    // What is longer than the terminal would scroll the head away.
+    return print(CLEAR + lines.slice(0, Math.max(3, height - 1)).join('\n'));
+  }
+  const changed = rows.filter((row) => seen.get(view.idOf(row)) !== JSON.stringify(row));
+  seen.clear();
+  for (const row of rows) seen.set(view.idOf(row), JSON.stringify(row));
+  // The newest last, as whatever follows will be.
+  for (const row of changed.toReversed()) {
+    if (isJson) await printJson(row);
+    else await print(view.format([row], null));
+  }
+}

@@ -1,0 +1,4 @@
+// One word that may come next on a command line.
+
+/** What may follow: `at` is empty, a group or a command. `takesValue`: the next word is the flag's own. */
+export type Offer = { at: string; word: string; meaning: string; takesValue: boolean; options: readonly string[] };

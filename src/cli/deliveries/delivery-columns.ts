@@ -1,0 +1,40 @@
+// A delivery in a row: what it is, how it stands, and where it goes.
+import type { Delivery } from '../../../sdk/typescript/src/postrider.ts';
+import { relativeTime, styleOfState } from '../api/cells.ts';
+import type { CommandLine, Flag } from '../command.ts';
+import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
+import type { Column } from '../table.ts';
+
+export const DELIVERY_FLAGS = {
+  event: { type: 'string', meaning: 'only those of this event', value: 'ID', param: 'event_id' },
+  destination: { type: 'string', meaning: 'only those to this one', value: 'ID', param: 'destination_id' },
+  ...RANGE_FLAGS,
+} as const satisfies Record<string, Flag>;
+
+export function readDeliveryFlags(line: CommandLine): {
+  event_id?: string;
+  destination_id?: string;
+  since?: string;
+  until?: string;
+} {
+  const event = line.textOf('event');
+  const destination = line.textOf('destination');
+  return {
+    ...readRange(line),
+    ...(event === null ? {} : { event_id: event }),
+    ...(destination === null ? {} : { destination_id: destination }),
+  };
+}
+
+export function deliveryColumns(now: number): Column<Delivery>[] {
+  return [
+    { title: 'ID', of: ({ id }) => id },
+    { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => styleOfState(status) },
+    { title: 'ANSWERS', of: ({ response_codes: codes }) => codes.map((code) => code ?? '-').join(' '), widthMax: 11 },
+    { title: 'TYPE', of: ({ event_type: type }) => type, widthMax: 14 },
+    { title: 'CREATED', of: ({ created_at: at }) => relativeTime(at, now) },
+    { title: 'NEXT', of: ({ next_attempt_at: at, dead_reason: reason }) => reason ?? relativeTime(at, now) },
+    { title: 'DESTINATION', of: ({ destination_id: id }) => id },
+    { title: 'EVENT', of: ({ event_id: id }) => id },
+  ];
+}

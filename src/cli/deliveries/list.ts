@@ -1,0 +1,26 @@
+import type { Delivery } from '../../../sdk/typescript/src/postrider.ts';
+import { listCommand } from '../api/list-command.ts';
+import { DELIVERY_FLAGS, deliveryColumns, readDeliveryFlags } from './delivery-columns.ts';
+
+const STATUSES = ['pending', 'retrying', 'succeeded', 'dead'] as const;
+
+export const listDeliveriesCommand = listCommand<Delivery>({
+  name: 'deliveries list',
+  summary: 'List deliveries, newest first',
+  examples: [
+    'deliveries list --status retrying',
+    'deliveries list --destination dst_… --since 1h',
+    'deliveries list --watch',
+  ],
+  flags: {
+    status: { type: 'string', meaning: 'only those of this status', value: 'STATUS', options: STATUSES },
+    ...DELIVERY_FLAGS,
+  },
+  whereNone: 'There are no such deliveries.',
+  list: ({ client, line }, page, signal) => {
+    const status = line.textOf('status') as (typeof STATUSES)[number] | null;
+    const query = { ...page, ...readDeliveryFlags(line), ...(status === null ? {} : { status }) };
+    return client.deliveries.list(query, { signal });
+  },
+  columns: deliveryColumns,
+});

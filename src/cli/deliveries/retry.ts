@@ -1,0 +1,17 @@
+import { printResult } from '../api/print-result.ts';
+import { idOf, serviceCommand } from '../api/service-command.ts';
+
+export const retryDeliveryCommand = serviceCommand(
+  {
+    name: 'deliveries retry',
+    summary: 'Make one attempt now, whatever the schedule says',
+    usage: ['deliveries retry ID'],
+    examples: ['deliveries retry dlv_…'],
+    flags: {},
+    words: ['ID'],
+  },
+  async (asking) => {
+    const id = idOf(asking.line, { prefix: 'dlv', noun: 'delivery' });
+    await printResult(asking, await asking.client.deliveries.retry(id));
+  },
+);

@@ -1,0 +1,25 @@
+import { requireWord } from '../command.ts';
+import { printResult } from '../api/print-result.ts';
+import { serviceCommand } from '../api/service-command.ts';
+import { DESTINATION_FLAGS, readDestinationFlags } from './destination-flags.ts';
+
+export const createDestinationCommand = serviceCommand(
+  {
+    name: 'destinations create',
+    summary: 'Register a URL that gets events; prints its signing secret, this once',
+    usage: ['destinations create URL [flags]'],
+    examples: [
+      'destinations create https://example.com/hooks --name Example',
+      'destinations create https://example.com --headers \'{"x-team":"pay"}\'',
+      'destinations create https://example.com/a --retry-policy @retry.json',
+    ],
+    flags: DESTINATION_FLAGS,
+    words: ['URL'],
+  },
+  async (asking) => {
+    const { client, line } = asking;
+    const url = requireWord(line, 0, { what: 'URL', example: 'destinations create https://example.com/hooks' });
+    const destination = await client.destinations.create({ url, ...(await readDestinationFlags(line)) });
+    await printResult(asking, destination);
+  },
+);

@@ -1,0 +1,43 @@
+// What can be said of a destination when it is made or changed.
+import type { DestinationPatch } from '../../../sdk/typescript/src/postrider.ts';
+import { UsageError } from '../../config.ts';
+import type { CommandLine, Flag } from '../command.ts';
+import { jsonObjectOf } from '../input/json-flag.ts';
+
+export const DESTINATION_FLAGS = {
+  name: { type: 'string', meaning: 'a label for people', value: 'NAME' },
+  'max-in-flight': { type: 'string', meaning: 'requests to it at one time', value: 'N', unit: '1-1000' },
+  'rate-per-second': { type: 'string', meaning: 'attempts a second on average; "none": no limit', value: 'N' },
+  'retry-policy': { type: 'string', meaning: 'delays or a formula for them: JSON, @file or -', value: 'JSON' },
+  headers: { type: 'string', meaning: 'headers of every request to it: JSON, @file or -', value: 'JSON' },
+  metadata: { type: 'string', meaning: 'whatever is worth keeping with it: JSON, @file or -', value: 'JSON' },
+} as const satisfies Record<string, Flag>;
+
+type Options = Omit<DestinationPatch, 'url' | 'status'>;
+
+/** Those that are given. Throws UsageError. */
+export async function readDestinationFlags(line: CommandLine): Promise<Options> {
+  const options: Options = {};
+  const name = line.textOf('name');
+  const maxInFlight = numberOf(line, 'max-in-flight');
+  const rate = line.textOf('rate-per-second') === 'none' ? 'none' : numberOf(line, 'rate-per-second');
+  const retryPolicy = await jsonObjectOf(line, 'retry-policy');
+  const headers = await jsonObjectOf(line, 'headers');
+  const metadata = await jsonObjectOf(line, 'metadata');
+  if (name !== null) options.name = name;
+  if (maxInFlight !== null) options.max_in_flight = maxInFlight;
+  if (rate !== null) options.rate_per_second = rate === 'none' ? null : rate;
+  // Whether they are such is the service's to judge: its error names the flag.
+  if (retryPolicy !== null) options.retry_policy = retryPolicy as NonNullable<Options['retry_policy']>;
+  if (headers !== null) options.headers = headers as Record<string, string>;
+  if (metadata !== null) options.metadata = metadata;
+  return options;
+}
+
+/** Whether it is in range is the service's to judge. */
+function numberOf(line: CommandLine, flag: string): number | null {
+  const text = line.textOf(flag);
+  if (text === null) return null;
+  if (/^\d{1,9}(\.\d{1,9})?$/.test(text)) return Number(text);
+  throw new UsageError(`--${flag}: "${text}" is not a number`);
+}

@@ -1,0 +1,38 @@
+import { UsageError } from '../../config.ts';
+import { printResult } from '../api/print-result.ts';
+import { idOf, serviceCommand } from '../api/service-command.ts';
+import { DESTINATION_FLAGS, readDestinationFlags } from './destination-flags.ts';
+
+const STATUSES = ['active', 'paused'] as const;
+
+export const updateDestinationCommand = serviceCommand(
+  {
+    name: 'destinations update',
+    summary: 'Change, pause or reactivate a destination',
+    usage: ['destinations update ID [flags]'],
+    examples: [
+      'destinations update dst_… --status paused',
+      'destinations update dst_… --endpoint https://example.com/new',
+    ],
+    flags: {
+      endpoint: { type: 'string', meaning: 'where it gets events from now on', value: 'URL', param: 'url' },
+      status: { type: 'string', meaning: 'paused: holds its deliveries back', value: 'STATUS', options: STATUSES },
+      ...DESTINATION_FLAGS,
+    },
+    words: ['ID'],
+  },
+  async (asking) => {
+    const { client, line } = asking;
+    const id = idOf(line, { prefix: 'dst', noun: 'destination' });
+    const url = line.textOf('endpoint');
+    const status = line.textOf('status') as (typeof STATUSES)[number] | null;
+    const patch = {
+      ...(url === null ? {} : { url }),
+      ...(status === null ? {} : { status }),
+      ...(await readDestinationFlags(line)),
+    };
+    if (Object.keys(patch).length === 0) throw new UsageError('say what to change: --status, --endpoint, --name, …');
+    const destination = await client.destinations.update(id, patch);
+    await printResult(asking, destination);
+  },
+);

@@ -1,0 +1,64 @@
+import { UsageError } from '../../config.ts';
+import { printResult } from '../api/print-result.ts';
+import { idOf, serviceCommand } from '../api/service-command.ts';
+import type { Asking } from '../api/service-command.ts';
+import { BULK_FLAGS, followOperation, perSecondOf, refuseBesideId } from '../bulk/bulk-flags.ts';
+import { readRange } from '../input/time-flag.ts';
+
+const REASONS = ['exhausted', 'gone', 'destination_deleted', 'expired', 'backlog_full'] as const;
+const FOR_MANY = ['all', 'destination', 'type', 'reason', ...Object.keys(BULK_FLAGS)];
+const CHOOSING = ['all', 'destination', 'type', 'reason', 'since', 'until'];
+
+export const replayDeadCommand = serviceCommand(
+  {
+    name: 'dlq replay',
+    summary: 'Give a dead delivery a fresh schedule, or many',
+    usage: ['dlq replay ID', 'dlq replay --destination ID | --type TYPE | --since WHEN'],
+    examples: [
+      'dlq replay dlv_…',
+      'dlq replay --destination dst_… --since 1d --dry-run',
+      'dlq replay --all --per-second 20 --wait',
+    ],
+    flags: {
+      all: { type: 'boolean', meaning: 'every dead delivery of the environment' },
+      destination: { type: 'string', meaning: 'only those to this one', value: 'ID', param: 'destination_id' },
+      type: { type: 'string', meaning: 'only this type, or this pattern of types', value: 'TYPE', param: 'event_type' },
+      reason: {
+        type: 'string',
+        meaning: 'only those that are dead because of this',
+        value: 'REASON',
+        options: REASONS,
+        param: 'dead_reason',
+      },
+      ...BULK_FLAGS,
+    },
+    words: ['ID'],
+  },
+  async (asking) => (asking.line.words.length > 0 ? replayOne(asking) : replayMany(asking)),
+);
+
+async function replayOne(asking: Asking): Promise<void> {
+  refuseBesideId(asking.line, FOR_MANY);
+  const id = idOf(asking.line, { prefix: 'dlv', noun: 'delivery' });
+  await printResult(asking, await asking.client.dlq.replay(id));
+}
+
+async function replayMany(asking: Asking): Promise<number | void> {
+  const { client, line } = asking;
+  // A filter that was forgotten must not send everything.
+  if (!CHOOSING.some((flag) => line.textOf(flag) !== null || line.has(flag))) {
+    throw new UsageError('say which: dlq replay dlv_…, or --destination, --type, --reason, --since, or --all of them');
+  }
+  const destination = line.textOf('destination');
+  const type = line.textOf('type');
+  const reason = line.textOf('reason') as (typeof REASONS)[number] | null;
+  const request = {
+    ...readRange(line),
+    ...(destination === null ? {} : { destination_id: destination }),
+    ...(type === null ? {} : { event_type: type }),
+    ...(reason === null ? {} : { dead_reason: reason }),
+    per_second: perSecondOf(line),
+  };
+  if (line.has('dry-run')) return printResult(asking, await client.dlq.replayAll({ ...request, dry_run: true }));
+  return followOperation(asking, await client.dlq.replayAll({ ...request, dry_run: false }));
+}

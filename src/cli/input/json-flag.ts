@@ -1,0 +1,46 @@
+// JSON from the command line: as it is, from a file (@file), or from standard input (-).
+import { readFileSync } from 'node:fs';
+import { UsageError } from '../../config.ts';
+import type { CommandLine, Flag } from '../command.ts';
+import { readAll } from './standard-input.ts';
+
+export const DATA_FLAG: Flag = {
+  type: 'string',
+  meaning: 'the body: JSON, @file, or - for standard input',
+  value: 'JSON',
+  default: '{}',
+  param: 'body',
+};
+
+/** The text, which is JSON; null: the flag is not given. Throws UsageError. */
+export async function jsonTextOf(line: CommandLine, flag: string): Promise<string | null> {
+  const given = line.textOf(flag);
+  if (given === null) return null;
+  const text =
+    given === '-' ? await readAll(`--${flag}`) : given.startsWith('@') ? readFile(flag, given.slice(1)) : given;
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    const advice = given === '-' || given.startsWith('@') ? '' : '; in a shell put it between single quotes';
+    throw new UsageError(`--${flag}: not JSON: ${(error as Error).message}${advice}`);
+  }
+  return text;
+}
+
+/** An object. Throws UsageError. */
+export async function jsonObjectOf(line: CommandLine, flag: string): Promise<Record<string, unknown> | null> {
+  const text = await jsonTextOf(line, flag);
+  const value: unknown = text === null ? null : JSON.parse(text);
+  if (text === null || (typeof value === 'object' && value !== null && !Array.isArray(value))) {
+    return value as Record<string, unknown> | null;
+  }
+  throw new UsageError(`--${flag}: not a JSON object, such as {"team":"billing"}`);
+}
+
+function readFile(flag: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--${flag}: cannot read the file: ${(error as Error).message}`);
+  }
+}

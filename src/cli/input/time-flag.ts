@@ -1,0 +1,29 @@
+// A time on the command line: as the API takes it, or so long ago.
+import { parseDuration, UsageError } from '../../config.ts';
+import { parseTime, TIME_RULE } from '../../model/time-input.ts';
+import { formatTime } from '../../model/time.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import type { CommandLine, Flag } from '../command.ts';
+
+const WHEN = 'a time, a date, or so long ago (90s, 2h, 7d)';
+
+export const RANGE_FLAGS = {
+  since: { type: 'string', meaning: `from then on: ${WHEN}`, value: 'WHEN' },
+  until: { type: 'string', meaning: 'before then', value: 'WHEN' },
+} as const satisfies Record<string, Flag>;
+
+/** Only those that are given, as RFC 3339. Throws UsageError. */
+export function readRange(line: CommandLine): { since?: string; until?: string } {
+  const since = timeOf(line, 'since');
+  const until = timeOf(line, 'until');
+  return { ...(since === null ? {} : { since }), ...(until === null ? {} : { until }) };
+}
+
+function timeOf(line: CommandLine, flag: 'since' | 'until'): string | null {
+  const text = line.textOf(flag);
+  if (text === null) return null;
+  const duration = parseDuration(text);
+  const at = duration === null ? parseTime(text) : systemClock.now() - duration;
+  if (at === null) throw new UsageError(`--${flag}: "${text}" is no time; ${TIME_RULE}, or 90s, 2h, 7d ago`);
+  return formatTime(at);
+}

@@ -1,0 +1,123 @@
+// How things are just now, and a small chart of how they were.
+import type { StatsNow, StatsSeries } from '../../../sdk/typescript/src/postrider.ts';
+import { paintState, timeOfDay } from '../api/cells.ts';
+import { serviceCommand } from '../api/service-command.ts';
+import type { Asking } from '../api/service-command.ts';
+import { show, WATCH_FLAG } from '../api/watch.ts';
+import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
+import { COLUMNS, printable } from '../terminal.ts';
+import { paint } from '../table.ts';
+import { barChart, squeeze } from './chart.ts';
+
+const STEPS = ['1m', '5m', '1h', '1d'] as const;
+const CHART_ROWS = 4;
+const MARGIN = 2;
+
+export const statsCommand = serviceCommand(
+  {
+    name: 'stats',
+    summary: 'Say how things are now, with a small chart of the past',
+    usage: ['stats [--watch] [flags]'],
+    examples: ['stats', 'stats --watch', 'stats --since 7d --destination dst_…', 'stats --json'],
+    flags: {
+      destination: { type: 'string', meaning: 'only attempts at this one', value: 'ID', param: 'destination_id' },
+      type: { type: 'string', meaning: 'only this event type', value: 'TYPE', param: 'event_type' },
+      step: { type: 'string', meaning: 'what one bar of the chart adds up', value: 'STEP', options: STEPS },
+      ...RANGE_FLAGS,
+      watch: WATCH_FLAG,
+    },
+    words: [],
+  },
+  async (asking) => {
+    const query = queryOf(asking);
+    await show(asking, {
+      read: async (signal) => {
+        const [now, stats] = await Promise.all([
+          asking.client.stats.now({ signal }),
+          asking.client.stats.get(query, { signal }),
+        ]);
+        return [{ now, ...stats }];
+      },
+      idOf: () => 'stats',
+      format: ([stats], width) => format(stats!, width ?? COLUMNS).join('\n'),
+    });
+  },
+);
+
+function queryOf({ line }: Asking) {
+  const destination = line.textOf('destination');
+  const type = line.textOf('type');
+  const step = line.textOf('step') as (typeof STEPS)[number] | null;
+  return {
+    ...readRange(line),
+    ...(destination === null ? {} : { destination_id: destination }),
+    ...(type === null ? {} : { event_type: type }),
+    ...(step === null ? {} : { step }),
+  };
+}
+
+function format({ now, step, data }: { now: StatsNow } & StatsSeries, width: number): string[] {
+  return [...formatNow(now), '', ...formatCharts(step, data, width - MARGIN), ...formatTroubles(now, width)];
+}
+
+function formatNow(now: StatsNow): string[] {
+  const rate = now.success_rate === null ? '-' : `${(now.success_rate * 100).toFixed(1)} %`;
+  const { active, paused, failing } = now.destinations;
+  return [
+    [
+      `${perSecond(now.events_per_second)} events/s`,
+      `${perSecond(now.attempts_per_second)} attempts/s`,
+      `${rate} succeed`,
+      `${now.in_flight} in flight`,
+    ].join('   '),
+    `${now.pending} pending   ${now.retrying} retrying   ${now.held} held   ${now.dead_24h} dead in 24 h`,
+    `destinations: ${active} active   ${paused} paused   ${failing} failing`,
+  ];
+}
+
+function perSecond(rate: number): string {
+  return rate.toFixed(rate < 10 ? 2 : 0);
+}
+
+type Point = StatsSeries['data'][number];
+
+function formatCharts(step: string, data: readonly Point[], columns: number): string[] {
+  const [first] = data;
+  const last = data.at(-1);
+  if (first === undefined || last === undefined) return [];
+  const succeeded = data.map(({ attempts }) => attempts.succeeded ?? 0);
+  const failed = data.map(({ attempts }, nth) => {
+    return Object.values(attempts).reduce((sum, count) => sum + count, 0) - succeeded[nth]!;
+  });
+  const together = Math.ceil(data.length / squeeze(succeeded, columns).length);
+  const each = together === 1 ? step : `${together} × ${step}`;
+  const range = `each ${each}, ${shortTime(first.at)} to ${shortTime(last.at)}`;
+  return [
+    ...chart(
+      `events accepted, ${range}`,
+      data.map((point) => point.events_accepted),
+      { columns, rows: CHART_ROWS },
+    ),
+    ...chart('attempts that succeeded', succeeded, { columns, rows: CHART_ROWS }),
+    ...chart('attempts that failed', failed, { columns, rows: 2 }),
+  ];
+}
+
+function chart(title: string, values: readonly number[], size: { columns: number; rows: number }): string[] {
+  const sum = values.reduce((all, one) => all + one, 0);
+  const head = `${title}: ${sum} in all, at most ${Math.max(0, ...squeeze(values, size.columns))}`;
+  const margin = ' '.repeat(MARGIN);
+  // An empty chart says nothing that its title does not.
+  return sum === 0 ? [head, ''] : [head, ...barChart(values, size).map((line) => margin + paint('cyan', line)), ''];
+}
+
+function shortTime(at: string): string {
+  return `${at.slice(5, 10)} ${timeOfDay(at).slice(0, 5)}Z`;
+}
+
+function formatTroubles({ troubles }: StatsNow, width: number): string[] {
+  return troubles.map(({ destination_id: id, name, state, summary }) => {
+    const text = printable(`${name ?? id}: ${summary}`);
+    return `${paintState(state)}  ${text.slice(0, Math.max(20, width - state.length - 2))}`;
+  });
+}

@@ -1,0 +1,57 @@
+// Which subscriptions want an event, and why others do not. Nothing is sent or stored.
+import { JsonText } from '../../../sdk/typescript/src/json-text.ts';
+import type { Explanation } from '../../../sdk/typescript/src/postrider.ts';
+import { UsageError } from '../../config.ts';
+import { serviceCommand } from '../api/service-command.ts';
+import type { Asking } from '../api/service-command.ts';
+import { DATA_FLAG, jsonTextOf } from '../input/json-flag.ts';
+import { print, printJson } from '../output.ts';
+import { paint } from '../table.ts';
+import { printable } from '../terminal.ts';
+
+export const explainCommand = serviceCommand(
+  {
+    name: 'explain',
+    summary: 'Say which subscriptions want an event, and why others do not',
+    usage: ['explain TYPE [--data JSON|@file|-] [flags]', 'explain --event ID [flags]'],
+    examples: ['explain order.paid --data \'{"total":90}\'', 'explain --event evt_…'],
+    flags: {
+      data: DATA_FLAG,
+      event: { type: 'string', meaning: 'an event that was accepted', value: 'ID', param: 'event_id' },
+    },
+    words: ['TYPE'],
+  },
+  async (asking) => {
+    const { subscriptions } = await explain(asking);
+    if (asking.isJson) for (const subscription of subscriptions) await printJson(subscription);
+    else if (subscriptions.length === 0) await print('No subscription wants it, and none nearly does.');
+    else await print(subscriptions.map(describe).join('\n'));
+  },
+);
+
+async function explain({ client, line }: Asking): Promise<Explanation> {
+  const event = line.textOf('event');
+  const [type] = line.words;
+  const data = await jsonTextOf(line, 'data');
+  if (event === null) {
+    if (type === undefined)
+      throw new UsageError("say of which event: explain order.paid --data '{}', or --event evt_…");
+    return client.explain({ type, body: new JsonText(data ?? '{}') });
+  }
+  if (type !== undefined || data !== null) {
+    throw new UsageError('--event has a type and a body of its own: leave TYPE and --data out');
+  }
+  return client.explain({ event_id: event });
+}
+
+function describe(subscription: Explanation['subscriptions'][number]): string {
+  const { subscription_id: id, destination_id: destination, matches, pattern_matches: fits, filter } = subscription;
+  const verdict = matches
+    ? paint('green', '✔ wants it')
+    : paint('red', fits ? '✘ its filter does not hold' : '✘ its pattern is for other types');
+  const conditions = filter.map(({ path, operator, expected, found, holds }) => {
+    const mark = holds ? paint('green', '✔') : paint('red', '✘');
+    return `  ${mark} ${printable(`${path} ${operator} ${JSON.stringify(expected)}; found ${JSON.stringify(found)}`)}`;
+  });
+  return [`${id}  → ${destination}`, `  ${verdict}`, ...conditions].join('\n');
+}

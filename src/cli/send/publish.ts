@@ -1,0 +1,61 @@
+// Publishes one event. --key is the API key, as everywhere, or the event's idempotency key: which, its form says.
+import { JsonText } from '../../../sdk/typescript/src/json-text.ts';
+import { UsageError } from '../../config.ts';
+import { readConnection } from '../api/connection.ts';
+import { serviceCommand } from '../api/service-command.ts';
+import type { Asking } from '../api/service-command.ts';
+import { requireWord } from '../command.ts';
+import type { CommandLine } from '../command.ts';
+import { DATA_FLAG, jsonTextOf } from '../input/json-flag.ts';
+import { print, printJson } from '../output.ts';
+import { describeAccepted } from './accepted.ts';
+
+const API_KEY = /^pr_(?:test|live)_/;
+
+export const publishCommand = serviceCommand(
+  {
+    name: 'publish',
+    summary: 'Publish an event',
+    usage: ['publish TYPE [--data JSON|@file|-] [--key KEY] [flags]'],
+    examples: [
+      'publish order.paid --data \'{"order":1}\'',
+      'publish order.paid --data @order.json --key order-1-paid',
+      'publish order.paid --data - < order.json',
+    ],
+    flags: {
+      data: DATA_FLAG,
+      key: {
+        type: 'string',
+        meaning: 'idempotency key; what begins with pr_test_ or pr_live_ is the API key. May be given for each',
+        value: 'KEY',
+      },
+      'idempotency-key': { type: 'string', meaning: 'the same, whatever it begins with', value: 'KEY' },
+      'occurred-at': { type: 'string', meaning: 'when it happened', value: 'TIME', default: 'now' },
+    },
+    words: ['TYPE'],
+  },
+  publish,
+  (line) => readConnection(line, lastOf(line, true)),
+);
+
+async function publish({ client, line, isJson }: Asking): Promise<void> {
+  const type = requireWord(line, 0, { what: 'TYPE', example: "publish order.paid --data '{}'" });
+  const key = line.textOf('idempotency-key') ?? lastOf(line, false);
+  if (line.textOf('idempotency-key') !== null && lastOf(line, false) !== null) {
+    throw new UsageError('--key and --idempotency-key both give an idempotency key: leave one of them out');
+  }
+  const occurredAt = line.textOf('occurred-at');
+  const event = await client.events.publish({
+    type,
+    // As it was written: numbers keep their digits.
+    body: new JsonText((await jsonTextOf(line, 'data')) ?? '{}'),
+    ...(key === null ? {} : { idempotency_key: key }),
+    ...(occurredAt === null ? {} : { occurred_at: occurredAt }),
+  });
+  if (isJson) await printJson(event);
+  else await print(describeAccepted(event));
+}
+
+function lastOf(line: CommandLine, isApiKey: boolean): string | null {
+  return line.textsOf('key').findLast((text) => API_KEY.test(text) === isApiKey) ?? null;
+}
