@@ -113,8 +113,8 @@ export type SettingName = keyof typeof SETTINGS;
 export type Settings = { [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
 
 const PREFIX = 'POSTRIDER_';
-/** Not settings themselves: where the file is, and what the container sets. */
-const OTHER_VARIABLES = new Set(['POSTRIDER_CONFIG']);
+/** Not settings themselves: where the file is, and what commands need that ask a service. */
+const OTHER_VARIABLES = new Set(['POSTRIDER_CONFIG', 'POSTRIDER_URL', 'POSTRIDER_API_KEY']);
 /** What Kubernetes puts into every container beside Services named postrider, postrider-metrics and the like. */
 const KUBERNETES_NAME = /^POSTRIDER_(?:.*_)?(?:SERVICE_|PORT_\d+_)/;
 const KUBERNETES_PORT = /^(?:tcp|udp|sctp):\/\//;
@@ -146,6 +146,11 @@ export function loadTraceSettings(): TraceSettings | null {
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+/** Where the service is and which key opens it, for commands that ask one; empty counts as not set. */
+export function readClientVariables(): { url: string | null; key: string | null } {
+  return { url: process.env['POSTRIDER_URL'] || null, key: process.env['POSTRIDER_API_KEY'] || null };
 }
 
 type GivenText = { text: string; origin: string };

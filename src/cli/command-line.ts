@@ -12,6 +12,7 @@ import { keysCommands } from './keys.ts';
 import { migrateCommand } from './migrate.ts';
 import { OutputError, print, tell } from './output.ts';
 import { receiveCommand } from './receive.ts';
+import { relayCommand } from './relay.ts';
 import { serveCommand } from './serve.ts';
 import { versionCommand } from './version.ts';
 
@@ -20,6 +21,7 @@ const COMMANDS: readonly (Command | CommandGroup)[] = [
   keysCommands,
   demoCommand,
   receiveCommand,
+  relayCommand,
   migrateCommand,
   backupCommand,
   copyCommand,

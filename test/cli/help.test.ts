@@ -5,7 +5,7 @@ import { SETTINGS, VERSION, flagOf } from '../../src/config.ts';
 import { environmentOf, runCommand } from '../e2e/service.ts';
 import { runLines } from './lines.ts';
 
-const COMMANDS = ['serve', 'keys', 'demo', 'receive', 'migrate', 'backup', 'copy', 'version'];
+const COMMANDS = ['serve', 'keys', 'demo', 'receive', 'relay', 'migrate', 'backup', 'copy', 'version'];
 const INSIDE = ['keys create', 'keys list', 'keys revoke'];
 
 /** What each line prints. */
