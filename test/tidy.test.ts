@@ -34,6 +34,8 @@ const MASTER_KEY = 'store/master-key.ts';
 const CLUSTER_STORE = 'store/cluster-store.ts';
 const ROWS = 'store/rows';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
+/** How PostgreSQL is connected to, by an address as DATABASE_URL has it. */
+const WIRE = ['connections', 'database-address', 'errors'].map((file) => `store/postgres/wire/${file}.ts`);
 const PATH = [
   'accept',
   'configuration',
@@ -76,10 +78,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],
   cluster: ['model', 'runtime', STORE, CLUSTER_STORE],
   stream: ['model', 'runtime', STORE, CLUSTER_STORE],
+  relay: ['model', 'runtime', ...WIRE],
   api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'stats', 'stream', 'operate', 'attempt/guard.ts'],
   'config.ts': ['model', 'attempt/guard.ts', 'tracing/settings.ts', 'package.json'],
   app: ['model', 'runtime', STORE, CLUSTER_STORE, 'store', ...PATH, 'tracing', 'config.ts'],
-  cli: ['model', 'runtime', 'app', 'config.ts', STORE, 'store', ...ADAPTERS, 'demo', 'sdk'],
+  cli: ['model', 'runtime', 'app', 'config.ts', STORE, 'store', ...ADAPTERS, 'relay', 'demo', 'sdk'],
   'main.ts': ['cli'],
 };
 

@@ -120,8 +120,11 @@ export const SECTIONS: readonly Section[] = [
       { name: 'migrate', load: async () => (await import('./migrate.ts')).migrateCommand },
       { name: 'backup', load: async () => (await import('./backup.ts')).backupCommand },
       { name: 'copy', load: async () => (await import('./copy.ts')).copyCommand },
-      imports,
     ],
+  },
+  {
+    title: 'From elsewhere',
+    entries: [{ name: 'relay', load: async () => (await import('./relay.ts')).relayCommand }, imports],
   },
   {
     title: 'Events and where they go',

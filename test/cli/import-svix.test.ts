@@ -321,10 +321,10 @@ test('flags that are missing or wrong are named, exit code 2', async () => {
   const from = 'import svix --from https://svix.example';
   const mistakes: [line: string, message: RegExp][] = [
     ['import svix', /--from https:/],
-    ['import svix --from svix.com --token x', /--from: "svix\.com" is not an address/],
+    ['import svix --from svix.com --token x', /--from: "svix\.com" is not where a service is/],
     [from, /--token sk_…, or set SVIX_TOKEN/],
-    [`${from} --token x`, /--key pr_…, or set POSTRIDER_API_KEY/],
-    [`${from} --token x --key x --url 127.0.0.1:8383`, /--url: "127\.0\.0\.1:8383" is not an address/],
+    [`${from} --token x`, /give --key, set POSTRIDER_API_KEY/],
+    [`${from} --token x --key pr_test_x --url 127.0.0.1:8383`, /--url: "127\.0\.0\.1:8383" is not where a service is/],
     [`${from} --token x --app-path customer`, /--app-path: "customer" is not a path/],
   ];
   const runs = await runLines(

@@ -1,6 +1,8 @@
 // Every command of the documentation is run as it stands there, line by line, in a fresh clone. What cannot be run here
 // is named with the reason, and shows as skipped. A block that is in no plan fails.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -128,6 +130,22 @@ const PLANS: Record<string, Plan> = {
         expect: /to create {2}http[^]*! channels: [^]*A dry run: nothing was changed/,
       },
       { starts: 'bin/postrider import', expect: /1 application, 1 endpoint: 1 created/ },
+    ],
+  },
+  'docs/guides/outbox.md': {
+    stands: async () => [['postgres://shop@db.internal:5432/shop', await emptyDatabase()]],
+    blocks: [
+      {
+        starts: 'bin/postrider relay --print-schema',
+        before: (reader) => reader.follow(['bin/postrider serve'], { inNewTerminal: true }),
+        leftOut: { 'psql ': 'needs psql; what it would run is run' },
+        after: ({ folder }) => postgres.query(readFileSync(join(folder, 'outbox.sql'), 'utf8'), `docs_${databases}`),
+      },
+      {
+        starts: 'export POSTRIDER_API_KEY',
+        expect: /publishing outbox of .* to http/,
+        after: (reader) => reader.follow(['kill $!']),
+      },
     ],
   },
   'docs/guides/bad-day.md': {

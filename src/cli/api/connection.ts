@@ -6,6 +6,7 @@ import { checkProfileName, DEFAULT_PROFILE, profileNames, readProfile } from '..
 import type { Profile } from '../profiles/profiles.ts';
 
 export const URL_DEFAULT = 'http://127.0.0.1:8383';
+const URL_EXAMPLES = `${URL_DEFAULT} or https://hooks.example.com`;
 
 /** Of every command that asks a service. */
 export const CONNECTION_FLAGS = {
@@ -57,15 +58,13 @@ function readNamedProfile(named: string | null): Profile | null {
 }
 
 /** Without a slash at the end, so that equal ones are equal. */
-export function readUrl(from: string, text: string): string;
+export function readUrl(from: string, text: string, example?: string): string;
 export function readUrl(from: string, text: string | null | undefined): string | null;
-export function readUrl(from: string, text: string | null | undefined): string | null {
+export function readUrl(from: string, text: string | null | undefined, example = URL_EXAMPLES): string | null {
   if (text == null) return null;
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '') {
-    throw new UsageError(
-      `${from}: "${text}" is not where a service is; write ${URL_DEFAULT} or https://hooks.example.com`,
-    );
+    throw new UsageError(`${from}: "${text}" is not where a service is; write ${example}`);
   }
   return url.href.replace(/\/+$/, '');
 }

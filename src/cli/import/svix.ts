@@ -91,7 +91,7 @@ function readToken(line: CommandLine): string {
 function readFrom(line: CommandLine): string {
   const text = line.textOf('from');
   if (text === null) throw new UsageError(`name the address of Svix's API: --from ${FROM_EXAMPLE}`);
-  return readUrl('--from', text).replace(/\/(api\/)?v1$/, '');
+  return readUrl('--from', text, FROM_EXAMPLE).replace(/\/(api\/)?v1$/, '');
 }
 
 function readPath(text: string | null): string | null {

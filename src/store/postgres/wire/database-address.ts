@@ -20,8 +20,23 @@ const PARAMETERS: readonly string[] = ['sslmode', 'sslrootcert', 'sslcert', 'ssl
 /** Of libpq: the CAs that the system trusts; here those that come with Node. */
 const SYSTEM = 'system';
 
-/** Reads the files that the URL names. Throws StoreError `unwritable` for what cannot be honoured. */
-export function readDatabaseAddress(given: string): DatabaseAddress {
+/** What cannot be honoured. */
+class Fault extends Error {}
+
+/**
+ * Reads the files that the URL names. Throws StoreError `unwritable` for what cannot be honoured, which names where the
+ * URL was given.
+ */
+export function readDatabaseAddress(given: string, origin: string = 'DATABASE_URL'): DatabaseAddress {
+  try {
+    return readAddress(given);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    throw new StoreError('unwritable', `${origin}: ${error.message}`);
+  }
+}
+
+function readAddress(given: string): DatabaseAddress {
   const url = new URL(given);
   const { searchParams: parameters } = url;
   refuseUnknown([...parameters.keys()]);
@@ -41,7 +56,7 @@ export function nameDatabase(url: string): string {
 function negotiationOf(given: string | null, ssl: ConnectionOptions | false): Negotiation {
   if (given === null || given === 'postgres') return 'postgres';
   if (given === 'direct' && ssl !== false) return 'direct';
-  throw refusal('sslnegotiation is postgres or, unless sslmode is disable, direct');
+  throw new Fault('sslnegotiation is postgres or, unless sslmode is disable, direct');
 }
 
 function readTls(parameters: URLSearchParams): ConnectionOptions | false {
@@ -51,13 +66,13 @@ function readTls(parameters: URLSearchParams): ConnectionOptions | false {
   const ssl: ConnectionOptions = {};
   if (rootCert !== null && rootCert !== SYSTEM) ssl.ca = readCertificate('sslrootcert', rootCert);
   const [cert, key] = [parameters.get('sslcert'), parameters.get('sslkey')];
-  if ((cert === null) !== (key === null)) throw refusal('sslcert and sslkey belong together: give both, or neither');
+  if ((cert === null) !== (key === null)) throw new Fault('sslcert and sslkey belong together: give both, or neither');
   if (cert !== null) ssl.cert = readCertificate('sslcert', cert);
   if (key !== null) ssl.key = readCertificate('sslkey', key);
   if (mode === 'verify-full') return ssl;
   // Anybody can have a certificate from a public CA, for some name.
   if (mode === 'verify-ca' && ssl.ca === undefined) {
-    throw refusal('sslmode=verify-ca needs sslrootcert, the file of the CA to trust; or say verify-full');
+    throw new Fault('sslmode=verify-ca needs sslrootcert, the file of the CA to trust; or say verify-full');
   }
   // As libpq: whoever names a CA wants it looked at.
   if (ssl.ca === undefined) return { ...ssl, rejectUnauthorized: false };
@@ -69,28 +84,24 @@ function modeOf(given: string | null): Mode {
   if (given === null) return 'verify-full';
   if (MODES.includes(given)) return given as Mode;
   if (given === 'prefer' || given === 'allow') {
-    throw refusal(
+    throw new Fault(
       `sslmode=${given} would send everything in the clear to a server that has no TLS: say disable or require`,
     );
   }
-  throw refusal(`the sslmode is none of ${MODES.join(', ')}`);
+  throw new Fault(`the sslmode is none of ${MODES.join(', ')}`);
 }
 
 /** What would silently not be so, such as a list of revoked certificates. */
 function refuseUnknown(names: readonly string[]): void {
   const unknown = names.find((name) => name.startsWith('ssl') && !PARAMETERS.includes(name));
   if (unknown === undefined) return;
-  throw refusal(`${unknown} is not known; what is known of TLS: ${PARAMETERS.join(', ')}`);
+  throw new Fault(`${unknown} is not known; what is known of TLS: ${PARAMETERS.join(', ')}`);
 }
 
 function readCertificate(parameter: string, path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw refusal(`cannot read ${parameter}: ${(error as Error).message}`);
+    throw new Fault(`cannot read ${parameter}: ${(error as Error).message}`);
   }
-}
-
-function refusal(what: string): StoreError {
-  return new StoreError('unwritable', `DATABASE_URL: ${what}`);
 }

@@ -1,0 +1,187 @@
+// A transactional outbox: publishes what an application inserts into a table of its own database.
+import { SETTINGS, UsageError, VERSION } from '../config.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { systemRandom } from '../runtime/random.ts';
+import { formatTime } from '../model/time.ts';
+import { BATCH_EVENTS_MAX } from '../model/event.ts';
+import { OutboxError } from '../relay/outbox-table.ts';
+import { Denied } from '../relay/publishing.ts';
+import { GaveUp, Relay } from '../relay/relay.ts';
+import type { News, RelayOptions, Side } from '../relay/relay.ts';
+import { ID_TYPES, isTableName, printSchema } from '../relay/schema.ts';
+import type { IdType } from '../relay/schema.ts';
+import { explain } from '../relay/source.ts';
+import { nameDatabase, readDatabaseAddress } from '../store/postgres/wire/database-address.ts';
+import { CONNECTION_FLAGS, readConnection } from './api/connection.ts';
+import type { Command, CommandLine } from './command.ts';
+import { OutputError, print, tell } from './output.ts';
+import { printable } from './terminal.ts';
+
+const TABLE_DEFAULT = 'outbox';
+const BATCH_SIZE_DEFAULT = 500;
+const PROGRESS_INTERVAL_MS = 10_000;
+/** Of rows that are set aside together. */
+const REFUSED_SHOWN_MAX = 5;
+
+export const relayCommand: Command = {
+  name: 'relay',
+  summary: 'Publish what your transactions insert into an outbox table',
+  usage: [
+    'relay --source postgres://user@host/database [--table outbox] [--keep]',
+    'relay --print-schema [--table outbox] [--id-type bigint]',
+  ],
+  examples: ['relay --print-schema > outbox.sql', 'relay --source postgres://shop@db.internal:5432/shop --keep'],
+  settings: [],
+  flags: {
+    source: { type: 'string', meaning: 'database that the table is in; TLS as in DATABASE_URL', value: 'URL' },
+    table: { type: 'string', meaning: 'the outbox', value: 'NAME', default: TABLE_DEFAULT },
+    ...CONNECTION_FLAGS,
+    keep: { type: 'boolean', meaning: 'mark rows that are published (published_at) instead of deleting them' },
+    once: { type: 'boolean', meaning: 'publish what is there and end; exit code 1 if nothing goes on for a minute' },
+    'batch-size': {
+      type: 'string',
+      meaning: 'rows of one request',
+      value: 'N',
+      unit: `1-${BATCH_EVENTS_MAX}`,
+      default: String(BATCH_SIZE_DEFAULT),
+    },
+    'print-schema': { type: 'boolean', meaning: 'print the SQL that makes the table, and end' },
+    'id-type': { type: 'string', meaning: 'of that SQL', value: 'TYPE', unit: ID_TYPES.join(', '), default: 'uuid' },
+  },
+  words: [],
+  run: relay,
+};
+
+async function relay(line: CommandLine): Promise<number> {
+  const table = line.textOf('table') ?? TABLE_DEFAULT;
+  if (!isTableName(table)) throw new UsageError(`--table: "${table}" is not of the form outbox or schema.outbox`);
+  if (line.has('print-schema')) {
+    await print(printSchema(table, idTypeOf(line)));
+    return 0;
+  }
+  const options = readOptions(line, table);
+  const teller = createTeller(options, line.has('json'));
+  const running = new Relay({ ...options, onNews: (news) => teller.hear(news) });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => running.stop());
+  process.stdout.on('error', () => running.stop());
+  try {
+    await running.run();
+    return 0;
+  } catch (error) {
+    tell(`postrider: ${explainEnd(error, options)}`);
+    return 1;
+  } finally {
+    teller.end();
+  }
+}
+
+// ── Flags ──
+
+function idTypeOf(line: CommandLine): IdType {
+  const given = line.textOf('id-type') ?? 'uuid';
+  const found = ID_TYPES.find((type) => type === given);
+  if (found === undefined) throw new UsageError(`--id-type: "${given}" is none of ${ID_TYPES.join(', ')}`);
+  return found;
+}
+
+type Options = Omit<RelayOptions, 'onNews'> & { sourceName: string };
+
+function readOptions(line: CommandLine, table: string): Options {
+  const source = sourceOf(line);
+  const { url, key } = readConnection(line);
+  return {
+    source: readDatabaseAddress(source, '--source'),
+    sourceName: nameDatabase(source),
+    table,
+    service: { url, key, userAgent: `Postrider-relay/${VERSION}` },
+    isKept: line.has('keep'),
+    isOnce: line.has('once'),
+    batchSize: batchSizeOf(line),
+    clock: systemClock,
+    random: systemRandom,
+  };
+}
+
+function sourceOf(line: CommandLine): string {
+  try {
+    const source = SETTINGS.DATABASE_URL.parse(line.textOf('source') ?? '');
+    if (source !== null) return source;
+  } catch (error) {
+    throw new UsageError(`--source: ${(error as Error).message}`);
+  }
+  throw new UsageError('name the database that the outbox is in: --source postgres://…');
+}
+
+function batchSizeOf(line: CommandLine): number {
+  const text = line.textOf('batch-size') ?? String(BATCH_SIZE_DEFAULT);
+  const size = Number(text);
+  if (/^\d+$/.test(text) && size >= 1 && size <= BATCH_EVENTS_MAX) return size;
+  throw new UsageError(`--batch-size: "${text}" is not a whole number from 1 to ${BATCH_EVENTS_MAX}`);
+}
+
+// ── What it says ──
+
+/** Throws on what is no failure of the surroundings. */
+function explainEnd(error: unknown, { sourceName }: Options): string {
+  if (error instanceof Denied) {
+    return `the service refuses the key (${error.message}). Give one with the scope publish; nothing was set aside`;
+  }
+  if (error instanceof OutboxError || error instanceof GaveUp) return error.message;
+  if (error instanceof OutputError || !(error instanceof Error) || !('severity' in error)) throw error;
+  return `the database ${sourceName} refuses: ${explain(error)}`;
+}
+
+const SIDES: Record<Side, string> = { service: 'the service', source: 'the database' };
+
+function createTeller({ sourceName, service }: Options, isJson: boolean) {
+  const counts = { published: 0, refused: 0 };
+  const say = (event: string, facts: object, text: string): void => {
+    const at = formatTime(systemClock.now());
+    const shown = isJson ? JSON.stringify({ event, at, ...facts }) : `${at.slice(11, 19)}  ${printable(text)}`;
+    process.stdout.write(`${shown}\n`);
+  };
+  const sum = (): string => `${counts.published} published, ${counts.refused} set aside`;
+  let told = { at: systemClock.monotonic(), published: 0, refused: 0 };
+  const tellProgress = (): void => {
+    const now = systemClock.monotonic();
+    const published = counts.published - told.published;
+    const perSecond = Math.round((published * 1_000) / (now - told.at));
+    if (published + counts.refused - told.refused > 0) {
+      say('progress', { ...counts, per_second: perSecond }, `${sum()} (${perSecond}/s)`);
+    }
+    told = { at: now, ...counts };
+    timer = systemClock.setTimer(tellProgress, PROGRESS_INTERVAL_MS);
+  };
+  let timer = systemClock.setTimer(tellProgress, PROGRESS_INTERVAL_MS);
+  const hearRefused = (refused: Extract<News, { kind: 'settled' }>['refused']): void => {
+    for (const [id, error] of [...refused].slice(0, REFUSED_SHOWN_MAX)) {
+      say('refused', { id, error }, `set aside ${id}: ${error.status ?? ''} ${error.code}: ${error.message}`);
+    }
+    const more = refused.size - REFUSED_SHOWN_MAX;
+    if (more > 0) say('refused_more', { count: more }, `set aside ${more} more: refused_at and error tell`);
+  };
+  return {
+    hear(news: News): void {
+      if (news.kind === 'settled') {
+        counts.published += news.published;
+        counts.refused += news.refused.size;
+        hearRefused(news.refused);
+      } else if (news.kind === 'publishing') {
+        const { table } = news;
+        say('publishing', { table, source: sourceName }, `publishing ${table} of ${sourceName} to ${service.url}`);
+      } else if (news.kind === 'standby') {
+        say('standby', {}, 'another relay publishes this table: standing by');
+      } else if (news.kind === 'recovered') say('recovered', { with: news.with }, `${SIDES[news.with]} is back`);
+      else {
+        const { with: side, message, pauseMs } = news;
+        const wait = Math.ceil(pauseMs / 1_000);
+        const text = `${SIDES[side]}: ${message}; trying again in ${wait} s`;
+        say('trouble', { with: side, message, retry_in_ms: Math.round(pauseMs) }, text);
+      }
+    },
+    end(): void {
+      timer.cancel();
+      say('ended', { ...counts }, sum());
+    },
+  };
+}

@@ -1,0 +1,121 @@
+// What a relay asks of an outbox: the next rows, and to be rid of those that are published or refused. It walks on from
+// where it was, past the remains of deleted rows, and begins again at the front for what was committed behind it.
+import type { Clock } from '../runtime/clock.ts';
+import { isEmptyStatement, publishedStatement, readStatement, refusedStatement } from './outbox-table.ts';
+import type { OutboxTable, Refusal, Row } from './outbox-table.ts';
+import type { Pool } from './source.ts';
+import type { WaitingRows } from './waiting-rows.ts';
+
+export type Reading = {
+  count: number;
+  /** There is nothing that could be read now. */
+  isEmpty: boolean;
+  /** The walk has come to its end and passed over nothing. */
+  isEnd: boolean;
+};
+
+/** At most so long after it began a walk begins anew, unless its beginning takes long. */
+const WALK_MS_MAX = 1_000;
+const WALK_PER_BEGINNING = 10;
+/** After a walk to the end, while there is other work. */
+const PAUSE_MS = 20;
+const PAUSE_PER_READ = 3;
+/** A read that the bytes have cut short has looked at rows for nothing: the next looks at fewer. */
+const ROWS_MIN = 16;
+
+export class Outbox {
+  readonly #pool: Pool;
+  readonly #table: OutboxTable;
+  readonly #statements: { begin: string; onward: string; published: string; refused: string; isEmpty: string };
+  readonly #clock: Clock;
+  readonly #limits: { rowsMax: number; bytesMax: number };
+  /** The last row that was read; null: the next read begins at the front. */
+  #place: string[] | null = null;
+  #walk = { beganAt: 0, beginningMs: 0, isComplete: true };
+  #readableAt = 0;
+  #rows: number;
+
+  constructor(
+    options: { pool: Pool; table: OutboxTable; isKept: boolean; clock: Clock },
+    limits: { rowsMax: number; bytesMax: number },
+  ) {
+    const { pool, table, isKept, clock } = options;
+    this.#pool = pool;
+    this.#table = table;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#rows = limits.rowsMax;
+    this.#statements = {
+      begin: readStatement(table, false),
+      onward: readStatement(table, true),
+      published: publishedStatement(table, isKept),
+      refused: refusedStatement(table),
+      isEmpty: isEmptyStatement(table),
+    };
+  }
+
+  /** Milliseconds until a read may find something new. */
+  get pauseMs(): number {
+    return Math.max(0, this.#readableAt - this.#clock.monotonic());
+  }
+
+  /** The next read begins at the front, at once. */
+  beginAnew(): void {
+    this.#place = null;
+    this.#readableAt = 0;
+  }
+
+  /** Adds what comes next to those that wait. `taken`: ids of rows that are on their way. */
+  async read(waiting: WaitingRows, taken: readonly string[]): Promise<Reading> {
+    const beganAt = this.#clock.monotonic();
+    const { beganAt: walkBeganAt, beginningMs } = this.#walk;
+    if (beganAt - walkBeganAt > Math.max(WALK_MS_MAX, WALK_PER_BEGINNING * beginningMs)) this.#place = null;
+    const place = this.#place;
+    const limit = this.#rows;
+    const fullGroups = waiting.fullGroups();
+    const values = [taken, fullGroups, limit, this.#limits.bytesMax, ...(place ?? [])];
+    const text = place === null ? this.#statements.begin : this.#statements.onward;
+    const { rows } = await this.#pool.query<Row>(text, values);
+    const now = this.#clock.monotonic();
+    if (place === null) this.#walk = { beganAt, beginningMs: now - beganAt, isComplete: true };
+    const { dropped } = waiting.add(rows);
+    if (fullGroups.length + dropped > 0) this.#walk.isComplete = false;
+    const isEnd = this.#goOn(rows, limit);
+    if (isEnd) this.#readableAt = now + Math.max(PAUSE_MS, PAUSE_PER_READ * (now - beganAt));
+    return {
+      count: rows.length,
+      isEmpty: isEnd && place === null && rows.length === 0,
+      isEnd: isEnd && this.#walk.isComplete,
+    };
+  }
+
+  /** Returns whether this was the end of the walk. */
+  #goOn(rows: readonly Row[], limit: number): boolean {
+    const last = rows.at(-1);
+    const read = rows.reduce((sum, { bytes, body }) => sum + (body === null ? 0 : bytes), 0);
+    const isCut = rows.length < limit && read > this.#limits.bytesMax / 2;
+    this.#rows = isCut ? Math.max(ROWS_MIN, rows.length * 2) : Math.min(this.#limits.rowsMax, this.#rows * 2);
+    if (last === undefined || (rows.length < limit && !isCut)) {
+      this.#place = null;
+      return true;
+    }
+    this.#place = this.#table.order.map((column) => (column === 'id' ? last.id : last.createdAt));
+    return false;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    const { rows } = await this.#pool.query<{ isEmpty: boolean }>(this.#statements.isEmpty);
+    return rows[0]!.isEmpty;
+  }
+
+  async removePublished(ids: readonly string[]): Promise<void> {
+    await this.#pool.query(this.#statements.published, [ids]);
+  }
+
+  async setAside(refused: ReadonlyMap<string, Refusal>): Promise<void> {
+    await this.#pool.query(this.#statements.refused, [
+      [...refused.keys()],
+      [...refused.values()].map((refusal) => JSON.stringify(refusal)),
+    ]);
+  }
+}

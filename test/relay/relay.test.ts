@@ -1,0 +1,284 @@
+// `postrider relay` between a real PostgreSQL and a real service: what was committed is published once, nothing else.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Client } from 'pg';
+import { Api } from '../e2e/api.ts';
+import { blocksOf } from '../docs/blocks.ts';
+import { environmentOf, runCommand, Service } from '../e2e/service.ts';
+import type { PostgresServer } from '../store/postgres/server.ts';
+import { sharedPostgres } from '../store/postgres/shared.ts';
+import { acceptedOf, keyFor, RelayProcess, schemaOf, startRelay } from './relaying.ts';
+
+const DATABASE = 'relay_source';
+const service = new Service();
+const api = new Api(service);
+let postgres: PostgresServer;
+let client: Client;
+
+before(async () => {
+  [postgres] = await Promise.all([sharedPostgres(), service.start()]);
+  await postgres.create(DATABASE);
+  client = new Client({ connectionString: postgres.urlOf(DATABASE) });
+  await client.connect();
+  await client.query(await schemaOf());
+});
+after(async () => {
+  await client.end();
+  await Promise.all([postgres.stop(), service.end()]);
+});
+
+/** The flags for a table of this file's database. */
+function flags(...more: string[]): string[] {
+  return ['--source', postgres.urlOf(DATABASE), ...more];
+}
+
+function urlAs(role: string, database = DATABASE): string {
+  const url = new URL(postgres.urlOf(database));
+  url.username = role;
+  return url.href;
+}
+
+/** Runs the relay until all that is there is published. */
+async function relayOnce(...more: string[]): Promise<RelayProcess> {
+  const relay = new RelayProcess(service, flags('--once', ...more));
+  assert.deepEqual(await relay.exit, { code: 0, signal: null }, relay.errors);
+  return relay;
+}
+
+async function rowsOf(table: string, columns = '*'): Promise<Record<string, unknown>[]> {
+  return (await client.query(`SELECT ${columns} FROM ${table} ORDER BY id`)).rows as Record<string, unknown>[];
+}
+
+test('what is committed is published, deleted and nothing else; bodies as they were written', async () => {
+  const body = '{"n": 12345678901234567890, "price":1.0,  "z":1,"a":"\\u00e9\\ud800"}';
+  const occurredAt = '2026-01-31T10:30:00.123+01:00';
+  const insert = 'INSERT INTO outbox (type, body, occurred_at) VALUES ($1, $2, $3) RETURNING id';
+  const { rows } = await client.query<{ id: string }>(insert, ['basic.kept', body, occurredAt]);
+  await client.query('BEGIN');
+  await client.query(insert, ['basic.kept', '{}', occurredAt]);
+  await client.query('ROLLBACK');
+  const relay = await relayOnce();
+  assert.deepEqual(await rowsOf('outbox'), []);
+  const accepted = await acceptedOf(api, 'basic.kept');
+  assert.equal(accepted.length, 1);
+  assert.equal(accepted[0]!.idempotency_key, rows[0]!.id);
+  assert.equal(accepted[0]!.occurred_at, '2026-01-31T09:30:00.123Z');
+  const { text } = await api.send('GET', `/v1/events/${accepted[0]!.event_id}`);
+  assert.ok(text.includes(body), text);
+  const ended = await relay.said('ended');
+  assert.deepEqual([ended['published'], ended['refused']], [1, 0]);
+});
+
+test('a relay that waits is told of each commit, and ends at SIGTERM', async (t) => {
+  const relay = startRelay(t, service, flags());
+  await relay.said('publishing');
+  for (let n = 1; n <= 3; n++) {
+    await client.query(`INSERT INTO outbox (type, body) VALUES ('waiting.told', '{"n":${n}}')`);
+    await api.eventually(
+      () => acceptedOf(api, 'waiting.told'),
+      ({ length }) => length === n,
+    );
+  }
+  assert.deepEqual(await relay.signal('SIGTERM'), { code: 0, signal: null });
+  assert.deepEqual(await rowsOf('outbox'), []);
+  assert.equal((await relay.said('ended'))['published'], 3);
+});
+
+test('a row whose transaction began early and ends late is not passed over', async (t) => {
+  const relay = startRelay(t, service, flags('--batch-size', '10'));
+  await relay.said('publishing');
+  const late = new Client({ connectionString: postgres.urlOf(DATABASE) });
+  await late.connect();
+  t.after(() => late.end());
+  await late.query('BEGIN');
+  await late.query(`INSERT INTO outbox (type, body) VALUES ('late.row', '{}')`);
+  await client.query(`INSERT INTO outbox (type, body) SELECT 'late.others', '{}' FROM generate_series(1, 200)`);
+  await api.eventually(
+    () => acceptedOf(api, 'late.others'),
+    ({ length }) => length === 200,
+  );
+  assert.deepEqual(await acceptedOf(api, 'late.row'), []);
+  await late.query('COMMIT');
+  await api.eventually(
+    () => acceptedOf(api, 'late.row'),
+    ({ length }) => length === 1,
+  );
+});
+
+describe('what the service refuses', () => {
+  test('is set aside with its error, and the rest goes on, its group too', async () => {
+    await client.query(`INSERT INTO outbox (id, type, body, group_key) VALUES
+      ('00000000-0000-4000-8000-000000000001', 'refused.good', '{"n":1}', 'g'),
+      ('00000000-0000-4000-8000-000000000002', 'nodots', '{}', 'g'),
+      ('00000000-0000-4000-8000-000000000003', 'refused.good', '[]', null),
+      ('00000000-0000-4000-8000-000000000004', 'refused.good', '{"n":2}', 'g')`);
+    await client.query(`INSERT INTO outbox (id, type, body) VALUES
+      ('00000000-0000-4000-8000-000000000005', 'refused.good', json_build_object('x', repeat('x', 270000))),
+      ('00000000-0000-4000-8000-000000000006', 'refused.good', json_build_object('x', repeat('x', 3000000)))`);
+    const relay = await relayOnce();
+    const rows = await rowsOf('outbox', `right(id::text, 1) AS id, error->>'code' AS code, error->>'param' AS param`);
+    assert.deepEqual(rows, [
+      { id: '2', code: 'invalid_event_type', param: '/type' },
+      { id: '3', code: 'invalid_request', param: '/body' },
+      { id: '5', code: 'body_too_large', param: '/body' },
+      { id: '6', code: 'body_too_large', param: '/body' },
+    ]);
+    const { published, refused } = await relay.said('ended');
+    assert.deepEqual([published, refused], [2, 4]);
+    assert.equal((await acceptedOf(api, 'refused.good')).length, 2);
+
+    // Put right, it goes.
+    await client.query(`UPDATE outbox SET type = 'refused.mended', refused_at = NULL WHERE type = 'nodots'`);
+    await client.query(`DELETE FROM outbox WHERE refused_at IS NOT NULL`);
+    await relayOnce();
+    assert.equal((await acceptedOf(api, 'refused.mended')).length, 1);
+    assert.deepEqual(await rowsOf('outbox'), []);
+  });
+
+  test('is no row when it is the key', async () => {
+    await client.query(`INSERT INTO outbox (type, body) VALUES ('denied.key', '{}')`);
+    for (const key of ['pr_test_wrong', await keyFor(service, 'read')]) {
+      const relay = new RelayProcess({ url: service.url, key }, flags());
+      assert.deepEqual(await relay.exit, { code: 1, signal: null });
+      assert.match(relay.errors, /the service refuses the key \(40[13] (unauthorized|forbidden)/);
+    }
+    assert.equal((await rowsOf('outbox', 'id, refused_at')).length, 1);
+    await relayOnce();
+    assert.equal((await acceptedOf(api, 'denied.key')).length, 1);
+  });
+});
+
+test('rows of a group go in their order, others beside them', async () => {
+  await client.query(`INSERT INTO outbox (type, body, group_key)
+    SELECT 'grouped.row', json_build_object('n', n), CASE WHEN n % 5 = 0 THEN 'hot' WHEN n % 2 = 0 THEN 'g' || n % 7 END
+    FROM generate_series(1, 400) n`);
+  const expected = await client.query<{ id: string; group: string | null }>(
+    'SELECT id, group_key AS group FROM outbox ORDER BY created_at, id',
+  );
+  await relayOnce('--batch-size', '20');
+  const accepted = (await acceptedOf(api, 'grouped.row')).map(({ idempotency_key: key }) => key);
+  assert.equal(accepted.length, 400);
+  const place = new Map(accepted.map((id, i) => [id, i]));
+  for (const group of Map.groupBy(expected.rows, (row) => row.group).entries()) {
+    const places = group[1].map(({ id }) => place.get(id)!);
+    if (group[0] !== null)
+      assert.deepEqual(
+        places,
+        places.toSorted((a, b) => a - b),
+        group[0],
+      );
+  }
+});
+
+test('two relays at once: one publishes, the other takes over', async (t) => {
+  const first = startRelay(t, service, flags());
+  await first.said('publishing');
+  const second = startRelay(t, service, flags());
+  await second.said('standby');
+  await client.query(`INSERT INTO outbox (type, body) SELECT 'two.relays', '{}' FROM generate_series(1, 3000)`);
+  await api.eventually(
+    () => acceptedOf(api, 'two.relays'),
+    ({ length }) => length > 0,
+  );
+  await first.signal('SIGKILL');
+  await second.said('publishing');
+  const accepted = await api.eventually(
+    () => acceptedOf(api, 'two.relays'),
+    ({ length }) => length >= 3000,
+  );
+  assert.equal(new Set(accepted.map(({ idempotency_key: key }) => key)).size, 3000);
+  await client.query(`INSERT INTO outbox (type, body) VALUES ('two.relays', '{}')`);
+  const once = await relayOnce();
+  assert.deepEqual(await rowsOf('outbox'), []);
+  assert.ok(
+    once.lines.some(({ event }) => event === 'standby'),
+    'and --once waits for what another publishes',
+  );
+  assert.equal((await acceptedOf(api, 'two.relays')).length, 3001);
+});
+
+test('ids of 64 bits and of text; a table in a schema; what is kept is marked', async () => {
+  await client.query('CREATE SCHEMA "Orders"');
+  for (const [idType, ids] of [
+    ['bigint', ['9007199254740993', '9007199254740992', '-9223372036854775808']],
+    ['text', ['order "1", {x}', 'naïve', 'x'.repeat(256)]],
+  ] as const) {
+    const table = `"Orders".of_${idType}`;
+    await client.query(await schemaOf(['--table', table, '--id-type', idType]));
+    for (const id of ids) {
+      const insert = `INSERT INTO ${table} (id, type, body) VALUES ($1, $2, '{}')`;
+      await client.query(insert, [id, `kept.${idType}`]);
+    }
+    await relayOnce('--table', table, '--keep');
+    const keys = (await acceptedOf(api, `kept.${idType}`)).map(({ idempotency_key: key }) => key);
+    const good = idType === 'bigint' ? ids.toSorted((a, b) => Number(BigInt(a) - BigInt(b))) : ids.slice(0, 1);
+    assert.deepEqual(keys.toSorted(), good.toSorted());
+    const columns = `id::text, published_at IS NOT NULL AS published, error->>'param' AS param`;
+    for (const row of await rowsOf(table, columns)) {
+      const isGood = good.includes(row['id'] as string);
+      assert.deepEqual([row['published'], row['param']], isGood ? [true, null] : [false, '/idempotency_key']);
+    }
+    const again = await relayOnce('--table', table, '--keep');
+    assert.equal((await again.said('ended'))['published'], 0);
+  }
+});
+
+test('the SQL of the guide does what it says, with no more rights than it gives', async (t) => {
+  const database = 'relay_guide';
+  const [write, look, mend, grant] = blocksOf('docs/guides/outbox.md')
+    .filter(({ language }) => language === 'sql')
+    .map(({ lines }) => lines.join('\n'));
+  await postgres.create(database);
+  const ask = (sql: string): Promise<Record<string, unknown>[]> => postgres.query(sql, database);
+  await ask(`CREATE ROLE shop LOGIN; CREATE ROLE relay LOGIN; ${await schemaOf()};
+    CREATE TABLE orders (id bigint, total numeric); GRANT INSERT ON orders TO shop`);
+  t.after(() => ask('DROP OWNED BY shop, relay; DROP ROLE shop, relay'));
+  await ask(grant!);
+  const publish = (): Promise<RelayProcess> => relayOnce('--source', urlAs('relay', database));
+  const shop = new Client({ connectionString: urlAs('shop', database) });
+  await shop.connect();
+  await shop.query(write!);
+  await shop.query(`INSERT INTO outbox (type, body) VALUES ('order paid', '{"order_id": 1002}')`);
+  await shop.end();
+  await publish();
+  assert.deepEqual(
+    (await ask(look!)).map(({ type, code }) => [type, code]),
+    [['order paid', 'invalid_event_type']],
+  );
+  await ask(mend!);
+  await publish();
+  assert.deepEqual(await ask('SELECT FROM outbox'), []);
+  assert.equal((await acceptedOf(api, 'order.paid')).length, 2);
+});
+
+test('what cannot be relied on is named before a row is published', async () => {
+  const url = postgres.urlOf(DATABASE);
+  const role = `relay_${process.pid}`;
+  await client.query(`CREATE TABLE bare (id int, type text, body json, occurred_at timestamptz,
+    created_at timestamptz NOT NULL)`);
+  await client.query(`CREATE ROLE ${role} LOGIN; GRANT SELECT ON outbox TO ${role}`);
+  const cases: [argv: string[], code: number, message: RegExp][] = [
+    [[], 2, /name the database that the outbox is in: --source postgres/],
+    [['--source', 'mysql://x'], 2, /--source: not of the form postgres:/],
+    [['--source', `${url}?sslmode=prefer`], 1, /--source: sslmode=prefer would send/],
+    [flags('--batch-size', '1001'), 2, /--batch-size: "1001" is not a whole number from 1 to 1000/],
+    [flags('--table', 'a;b'), 2, /--table: "a;b" is not of the form/],
+    [flags('--table', 'nowhere'), 1, /there is no table nowhere: make it with what relay --print-schema/],
+    [flags('--table', 'bare'), 1, /bare has no column published_at: ALTER TABLE bare ADD COLUMN published_at/],
+    [['--source', urlAs(role)], 1, /GRANT DELETE, UPDATE \(refused_at, error\) ON outbox TO it/],
+    [['--source', url.replace(DATABASE, 'no_such_database')], 1, /refuses: database "no_such_database" does not exist/],
+  ];
+  try {
+    for (const [argv, code, message] of cases) {
+      const env = { ...environmentOf({}), POSTRIDER_URL: service.url, POSTRIDER_API_KEY: service.key };
+      const run = await runCommand(['relay', ...argv], env);
+      assert.match(run.stderr, message);
+      assert.equal(run.code, code, run.stderr);
+    }
+    const keyless = await runCommand(['relay', ...flags()], environmentOf({}));
+    assert.match(keyless.stderr, /give an API key with the scope publish: POSTRIDER_API_KEY, or --key/);
+    assert.equal(keyless.code, 2);
+  } finally {
+    await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  }
+});
