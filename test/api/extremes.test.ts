@@ -1,7 +1,10 @@
 // Whatever a caller writes into a request of the endpoints for seeing and for operating in bulk, the answer is one that
 // the OpenAPI document has, and never that something is wrong here.
 import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { requestStream, textOf } from '../support/stream-reader.ts';
+import type { OpenStream } from '../support/stream-reader.ts';
 import { DAY_MS, addDestination, startApi } from './harness.ts';
 import type { Api, Json } from './harness.ts';
 
@@ -69,6 +72,31 @@ test('odd values in a query', async () => {
       await holds('GET', `${path}?${name}=%ff&${name}=1`);
     }
   }
+});
+
+test('odd values in the query of a stream, and for where it goes on', async () => {
+  await api.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = api.app.server.address() as AddressInfo;
+  const stream = { baseUrl: `http://127.0.0.1:${port}`, key: await api.makeKey() };
+  const tried: OpenStream[] = [...TIMES, ...TEXTS].flatMap((value) => {
+    const text = encodeURIComponent(value.toWellFormed());
+    const names = ['kinds', 'destination_id', 'event_type', 'status', 'bodies'];
+    // What a header may have at all.
+    const lastId = value.replaceAll(/[^\x20-\x7e]/gu, '?');
+    return [...names.map((name) => ({ ...stream, query: `${name}=${text}` })), { ...stream, lastId }];
+  });
+  tried.push({ ...stream, query: 'kinds=event&kinds=attempt' }, { ...stream, query: 'kinds=%ff' });
+  const statuses = new Set<number>();
+  for (const options of tried) {
+    const response = await requestStream(options);
+    statuses.add(response.statusCode!);
+    if (response.statusCode === 200) response.destroy();
+    else {
+      await textOf(response);
+      await holds('GET', `/v1/stream?${options.query}`);
+    }
+  }
+  assert.deepEqual(statuses, new Set([200, 400]));
 });
 
 test('ranges without measure, at every step', async () => {

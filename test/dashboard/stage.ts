@@ -8,6 +8,7 @@ import { Api } from '../e2e/api.ts';
 import { Service } from '../e2e/service.ts';
 import type { Scope } from '../e2e/service.ts';
 import { createKey, openBrowser, openPage, signIn } from './browser.ts';
+import type { Hand } from './hands.ts';
 import { makeTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -28,6 +29,7 @@ export const api = new Api(service);
 let browser: Browser | string = 'not opened';
 let made: Traffic | null = null;
 const sessions = new Map<string, Session>();
+let key: Promise<string> | null = null;
 
 export function traffic(): Traffic {
   assert.ok(made !== null);
@@ -64,6 +66,15 @@ export function journey(name: string, walk: (visit: Visit) => Promise<void>, opt
       await visit.page.context().close();
     }
   });
+}
+
+/** To the overview of the test environment, as whoever comes with a key of it does. */
+export async function signInBy(hand: Hand, page: Page): Promise<void> {
+  key ??= createKey(service, 'test', ALL_SCOPES);
+  await page.goto('/');
+  await hand.write(page.getByLabel('API key'), await key);
+  await hand.press(page.getByRole('button', { name: 'Sign in' }));
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 }
 
 /** A profile that is signed in, or not. */

@@ -7,6 +7,9 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { STREAMS_MAX } from '../../src/stream/hub.ts';
+import { RING_BYTES_MAX } from '../../src/stream/ring.ts';
+import { requestStream } from '../support/stream-reader.ts';
 import { Api } from './api.ts';
 import { startService } from './service.ts';
 import type { Scope, Service } from './service.ts';
@@ -112,6 +115,31 @@ test('bodies in chunks of one byte cost little memory', ON_LINUX, async (t) => {
   // Whole it is no JSON; on a busy machine its 30 s may be over before.
   for (const line of await Promise.all([upload(), upload(), upload()])) assert.match(line, / (400|408) /);
   await assertSmall(t, service);
+});
+
+test('streams that nobody reads cost little memory, and no more than there may be', ON_LINUX, async (t) => {
+  const service = await startService(t);
+  const api = new Api(service);
+  const before = await countDescriptors(service);
+  const opening = headOf(service, 'GET /v1/stream?bodies=true', 'accept: text/event-stream');
+  const sockets = await Promise.all(Array.from({ length: STREAMS_MAX }, () => call(t, service, opening, false)));
+  const statusOfOneMore = async (): Promise<number> => {
+    const response = await requestStream({ baseUrl: service.url, key: service.key });
+    response.destroy();
+    return response.statusCode!;
+  };
+  await until(async () => (await statusOfOneMore()) === 429, 'the refusal of one more');
+  // More than is kept for who comes back, and far more than a connection takes.
+  const body = { text: 'x'.repeat(60_000) };
+  const events = Array.from({ length: 60 }, () => ({ type: 'hostile.streamed', body }));
+  for (let sent = 0; sent < RING_BYTES_MAX * 1.5; sent += events.length * body.text.length) {
+    await api.expect(200, 'POST', '/v1/events/batch', { events });
+  }
+  assert.equal(await statusOfOneMore(), 429, 'they are open still');
+  await assertSmall(t, service);
+  for (const socket of sockets) socket.destroy();
+  await until(async () => (await statusOfOneMore()) === 200, 'room for another');
+  await until(async () => (await countDescriptors(service)) <= before + FEW, 'the end of those connections');
 });
 
 function headOf(service: Service, line: string, headers: string): string {

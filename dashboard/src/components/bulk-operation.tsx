@@ -1,10 +1,10 @@
 // What touches many deliveries says how many before it does, and shows how far it is after.
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
-import type { DryRun, Operation } from '../api/client.ts';
+import type { DryRun, Mode, Operation } from '../api/client.ts';
 import { plural } from '../words/numbers.ts';
 import { Dialog } from './dialog.tsx';
 import { useMode } from './environment.ts';
@@ -44,7 +44,6 @@ export function BulkOperationButton<Request>(props: Props<Request>) {
 
 function Steps<Request>({ title, verb, initial, fields, start, onClose }: Props<Request> & { onClose: () => void }) {
   const mode = useMode();
-  const client = useQueryClient();
   const [request, setRequest] = useState(initial);
   const [perSecond, setPerSecond] = useState(PER_SECOND);
   const [startedId, setStartedId] = useState<string | null>(null);
@@ -62,7 +61,6 @@ function Steps<Request>({ title, verb, initial, fields, start, onClose }: Props<
     setRefusal(null);
     try {
       setStartedId(((await start(request, { dry_run: false, per_second: perSecond })) as Operation).id);
-      await client.invalidateQueries({ queryKey: [mode, '/v1/operations'] });
     } catch (error) {
       setRefusal(error);
     }
@@ -121,6 +119,7 @@ function Started({ id, onClose }: { id: string; onClose: () => void }) {
     queryFn: ({ signal }) => answerOf(api(mode).GET('/v1/operations/{id}', { params: { path: { id } }, signal })),
     refetchInterval: ({ state }) => (state.data?.finished_at == null ? 1_000 : false),
   });
+  useListsReadAgain(mode);
   return (
     <>
       {data === undefined ? <p>Started.</p> : <OperationProgress operation={data} />}
@@ -135,4 +134,14 @@ function Started({ id, onClose }: { id: string; onClose: () => void }) {
       </div>
     </>
   );
+}
+
+/** At the end: a list that is read again before may lose the row that the dialog belongs to, and the dialog with it. */
+function useListsReadAgain(mode: Mode): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    const predicate = ({ queryKey: [of, path] }: { queryKey: readonly unknown[] }): boolean =>
+      of === mode && typeof path === 'string' && path.startsWith('/v1/');
+    return () => void client.invalidateQueries({ predicate });
+  }, [client, mode]);
 }

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { ok, startReceiver } from '../../e2e/receiver.ts';
 import { keyboard, mouse } from '../hands.ts';
-import { api, journey, scope, service, traffic } from '../stage.ts';
-import { createKey } from '../browser.ts';
+import { api, journey, scope, signInBy, traffic } from '../stage.ts';
 
 const IN_AN_HOUR = { retry_policy: { schedule_seconds: [3_600], jitter: 0 } };
 
@@ -16,10 +15,7 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
       const destination = await api.destination(receiver.url, { name: `Initech billing ${number}` });
       await api.subscribe(destination, type, { '$.total': { $gte: 50 } });
       const { event_id: eventId } = await api.publish(type, { total: 20 });
-      await page.goto('/');
-      await hand.write(page.getByLabel('API key'), await createKey(service, 'test'));
-      await hand.press(page.getByRole('button', { name: 'Sign in' }));
-
+      await signInBy(hand, page);
       await hand.press(page.getByRole('link', { name: 'Events', exact: true }));
       await hand.write(page.getByLabel('Type or pattern'), type);
       await hand.press(page.getByRole('link', { name: type }));

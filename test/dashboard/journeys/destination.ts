@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { ok, startReceiver } from '../../e2e/receiver.ts';
 import type { Received } from '../../e2e/receiver.ts';
 import { keyboard, mouse } from '../hands.ts';
-import { api, journey, scope } from '../stage.ts';
+import { api, journey, scope, signInBy } from '../stage.ts';
 
 const EVENTS = 4;
 const IN_AN_HOUR = { retry_policy: { schedule_seconds: [3_600], jitter: 0 } };
@@ -58,28 +58,39 @@ const verifies = (secret: string, { body, headers }: Received): boolean => {
   }
 };
 
-journey('a secret is rotated: both verify while they overlap, the new one alone afterwards', async ({ page }) => {
-  const receiver = await startReceiver(scope, ok);
-  const destination = await api.subscribed(receiver.url, 'key.turned', { name: 'Umbrella labs' });
-  const { signing_secret: old } = destination;
-  const publish = async (): Promise<Received> => {
-    const id = await api.publishToOne('key.turned');
-    return receiver.arrival(({ deliveryId }) => deliveryId === id);
-  };
-  await page.goto(`/test/destinations/${destination.id}`);
-  await page.getByRole('button', { name: 'Rotate' }).click();
-  await page.getByLabel('Overlap').selectOption('1 day');
-  await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  const secret = await page.getByText(/^whsec_/).innerText();
-  await page.getByRole('button', { name: 'I have stored it' }).click();
-  await page.getByText(/signs for 23:59:\d\d more/).waitFor();
-  assert.equal(await page.getByText(/whsec_/).count(), 0, 'it is nowhere on the page any more');
-  const both = await publish();
-  assert.deepEqual([verifies(old, both), verifies(secret, both)], [true, true]);
+for (const [number, hand] of [mouse, keyboard].entries()) {
+  journey(
+    `from signing in: a secret is rotated, both verify while they overlap, the new one alone afterwards, ${hand.name}`,
+    async ({ page }) => {
+      const name = `Umbrella labs ${number}`;
+      const type = `key.turned.no${number}`;
+      const receiver = await startReceiver(scope, ok);
+      const { signing_secret: old } = await api.subscribed(receiver.url, type, { name });
+      const publish = async (): Promise<Received> => {
+        const id = await api.publishToOne(type);
+        return receiver.arrival(({ deliveryId }) => deliveryId === id);
+      };
+      await signInBy(hand, page);
+      await hand.press(page.getByRole('link', { name: 'Destinations', exact: true }));
+      await hand.press(page.getByRole('table', { name: 'Destinations' }).getByRole('link', { name }));
+      const rotate = page.getByRole('button', { name: 'Rotate' });
+      await hand.press(rotate);
+      const dialog = page.getByRole('dialog');
+      await hand.choose(dialog.getByLabel('Overlap'), '1 day');
+      await hand.press(dialog.getByRole('button', { name: 'Rotate' }));
+      const secret = await page.getByText(/^whsec_/).innerText();
+      await hand.press(page.getByRole('button', { name: 'I have stored it' }));
+      await page.getByText(/signs for 23:59:\d\d more/).waitFor();
+      assert.equal(await page.getByText(/whsec_/).count(), 0, 'it is nowhere on the page any more');
+      const both = await publish();
+      assert.deepEqual([verifies(old, both), verifies(secret, both)], [true, true]);
 
-  await page.getByRole('button', { name: 'End now' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'End it' }).click();
-  await page.getByRole('button', { name: 'Rotate' }).waitFor();
-  const one = await publish();
-  assert.deepEqual([verifies(old, one), verifies(secret, one)], [false, true]);
-});
+      await hand.press(page.getByRole('button', { name: 'End now' }));
+      await hand.press(dialog.getByRole('button', { name: 'End it' }));
+      await rotate.waitFor();
+      const one = await publish();
+      assert.deepEqual([verifies(old, one), verifies(secret, one)], [false, true]);
+    },
+    { scopes: null },
+  );
+}
