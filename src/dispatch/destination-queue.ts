@@ -42,7 +42,7 @@ export type DestinationLoad = {
 };
 
 /** As long as a hung receiver that answers again may be overlooked. */
-const PROBE_INTERVAL_MS = 1_500;
+const PROBE_INTERVAL_MS = 1_600;
 
 type State = 'active' | 'pausing' | 'paused' | 'deleted' | 'released' | 'lost';
 

@@ -4,7 +4,7 @@
 // slots, whatever its `max_in_flight` is.
 
 /** What may be on the wire before anything was answered. */
-const FIRST = 16;
+const FIRST = 20;
 /** What was in use so long ago, or up to twice as long, still counts. */
 const REMEMBERED_MS = 1_000;
 

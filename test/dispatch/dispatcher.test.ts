@@ -152,9 +152,9 @@ describe('slots', () => {
     const { clock, offer, onWire, onWireOf, sent, storing } = await setUp({ slots: 1_000 });
     offer('dst_a', 500);
     await settle();
-    assert.equal(onWireOf('dst_a'), 16);
+    assert.equal(onWireOf('dst_a'), 20);
     await clock.run(15_000);
-    assert.equal(sent.length, 26, 'one more every 1.5 s');
+    assert.equal(sent.length, 29, 'one more every 1.6 s');
     const late = [...onWire.values()];
     const answerAll = async (): Promise<void> => {
       for (const request of [...onWire.values()]) if (!late.includes(request)) request.end();

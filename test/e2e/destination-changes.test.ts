@@ -145,9 +145,9 @@ describe('a destination', { concurrency: true }, () => {
 
   test('that is deleted as it answers: each delivery ends one way, and nothing is sent after', async (t) => {
     const receiver = await startReceiver(t, hold);
-    const destination = await api.subscribed(receiver.url, 'delete.race', { ...IN_AN_HOUR, max_in_flight: 40 });
-    const ids = await Promise.all(Array.from({ length: 60 }, () => api.publishToOne('delete.race')));
-    const requests = await receiver.arrived(40);
+    const destination = await api.subscribed(receiver.url, 'delete.race', { ...IN_AN_HOUR, max_in_flight: 20 });
+    const ids = await Promise.all(Array.from({ length: 30 }, () => api.publishToOne('delete.race')));
+    const requests = await receiver.arrived(20);
     receiver.respond = ok;
     const deleting = api.send('DELETE', `/v1/destinations/${destination.id}`);
     for (const request of requests) {
