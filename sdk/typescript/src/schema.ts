@@ -143,7 +143,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a new signing key
+         * Make a new signing key, or bring one along
          * @description Needs the scope `manage`.
          */
         post: operations["rotateSigningKey"];
@@ -930,6 +930,11 @@ export interface components {
         };
         /** @description Either a list of delays or a formula for them. Absent or null: 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. Each delay is lengthened by up to `jitter` (0.2). An attempt has `timeout_seconds` (15). */
         RetryPolicy: components["schemas"]["RetrySchedule"] | components["schemas"]["RetryFormula"];
+        /**
+         * @description `standard` (the default): the headers of Standard Webhooks. `svix`: beside them `svix-id`, `svix-timestamp` and `svix-signature` with the same values, for receivers that verify with a library of Svix.
+         * @enum {string}
+         */
+        SignatureStyle: "standard" | "svix";
         DestinationInput: {
             /**
              * Format: uri
@@ -953,6 +958,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             } | null;
+            signature_style?: components["schemas"]["SignatureStyle"] | null;
             /**
              * @description Anything worth keeping with the destination; at most 8192 bytes as minified JSON.
              * @example {
@@ -962,6 +968,11 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * @description A key that the receiver has already: `whsec_` and base64 of 24 to 64 bytes. Absent: a new one is made.
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw8M1Zu3M1f0I=
+             */
+            signing_secret?: string | null;
         };
         /** @enum {string} */
         DestinationStatus: "active" | "paused";
@@ -993,6 +1004,7 @@ export interface components {
             headers: {
                 [key: string]: string;
             };
+            signature_style: components["schemas"]["SignatureStyle"];
             /**
              * @description Anything worth keeping with the destination; at most 8192 bytes as minified JSON.
              * @example {
@@ -1072,6 +1084,7 @@ export interface components {
             headers: {
                 [key: string]: string;
             };
+            signature_style: components["schemas"]["SignatureStyle"];
             /**
              * @description Anything worth keeping with the destination; at most 8192 bytes as minified JSON.
              * @example {
@@ -1124,6 +1137,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             } | null;
+            signature_style?: components["schemas"]["SignatureStyle"] | null;
             /**
              * @description Anything worth keeping with the destination; at most 8192 bytes as minified JSON.
              * @example {
@@ -1355,6 +1369,11 @@ export interface components {
              * @default 86400
              */
             overlap_seconds: number;
+            /**
+             * @description A key that the receiver has already: `whsec_` and base64 of 24 to 64 bytes. Absent: a new one is made.
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw8M1Zu3M1f0I=
+             */
+            signing_secret?: string | null;
         };
         RotatedSigningKey: {
             /** @example sgk_01kg9qz3xefa3vqtdw5f0bz7ra */
