@@ -60,9 +60,9 @@ export class Histogram {
   /** Seconds that this part of all (0-1) took at most. */
   quantile(part: number): number | null {
     let left = Math.max(1, Math.ceil(part * this.#total));
-    for (const [bucket, count] of this.entries()) {
+    for (const [i, count] of this.#counts.entries()) {
       left -= count;
-      if (left <= 0) return middleOf(bucket);
+      if (left <= 0) return middleOf(this.#first + i);
     }
     return null;
   }

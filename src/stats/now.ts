@@ -120,7 +120,7 @@ async function makeSurvey(parts: NowParts, environment: number): Promise<Survey>
   ]);
   return {
     ...waiting,
-    held,
+    held: held.reduce((sum, count) => sum + count, 0),
     dead24h: day.deliveriesDead,
     destinations: {
       active: destinations.size - pausedIds.size,
@@ -142,10 +142,12 @@ async function countWaiting(store: NowParts['store'], environment: number) {
   return { pending, retrying: Math.max(0, all - pending) };
 }
 
-async function countUnfinished(store: NowParts['store'], ids: DestinationId[]): Promise<number> {
-  let sum = 0;
-  for (let i = 0; i < ids.length; i += IDS_PER_READ) sum += await store.countUnfinished(ids.slice(i, i + IDS_PER_READ));
-  return sum;
+/** In the order of the ids. */
+async function countUnfinished(store: NowParts['store'], ids: readonly DestinationId[]): Promise<number[]> {
+  const counts: number[] = [];
+  for (let i = 0; i < ids.length; i += IDS_PER_READ)
+    counts.push(...(await store.countUnfinished(ids.slice(i, i + IDS_PER_READ))));
+  return counts;
 }
 
 type Candidates = { pausedIds: ReadonlySet<DestinationId>; failing: readonly DestinationHealth[] };
@@ -167,29 +169,29 @@ async function findTroubles(
   return examined.slice(0, TROUBLES_MAX);
 }
 
+/** All of them may be in trouble at once: what is costly to know is asked of those that are told. */
 async function examine(
   parts: NowParts,
   destinations: ReadonlyMap<DestinationId, Destination>,
   ids: readonly DestinationId[],
 ): Promise<Trouble[]> {
   const now = parts.clock.now();
-  const found: { destination: Destination; condition: DestinationCondition }[] = [];
-  const quiet: typeof found = [];
-  for (let i = 0; i < ids.length; i += IDS_PER_READ) {
-    const some = ids.slice(i, i + IDS_PER_READ).flatMap((id) => destinations.get(id) ?? []);
-    for (const [index, condition] of (await readConditions(parts, some)).entries()) {
-      const one = { destination: some[index]!, condition };
-      if (condition.unfinished > 0) found.push(one);
-      else if (quiet.length < QUIET_EXAMINED_MAX) quiet.push(one);
-    }
-    // The worst so far: no more are kept.
-    found.sort((a, b) => b.condition.unfinished - a.condition.unfinished).splice(TROUBLES_MAX);
+  const counts = await countUnfinished(parts.store, ids);
+  const all = ids.flatMap((id, i) => {
+    const destination = destinations.get(id);
+    return destination === undefined ? [] : { destination, unfinished: counts[i]! };
+  });
+  const told = all
+    .filter(({ unfinished }) => unfinished > 0)
+    .sort((a, b) => b.unfinished - a.unfinished)
+    .slice(0, TROUBLES_MAX)
+    .map(({ destination }) => destination);
+  for (const { destination } of all.filter(({ unfinished }) => unfinished === 0).slice(0, QUIET_EXAMINED_MAX)) {
+    if (told.length >= TROUBLES_MAX) break;
+    if (await hasDied(parts, destination, now)) told.push(destination);
   }
-  for (const one of quiet) {
-    if (found.length >= TROUBLES_MAX) break;
-    if (await hasDied(parts, one.destination, now)) found.push(one);
-  }
-  return found.map(({ destination, condition }) => toTrouble(destination, condition, now));
+  const conditions = await readConditions(parts, told);
+  return told.map((destination, i) => toTrouble(destination, conditions[i]!, now));
 }
 
 async function hasDied({ reader }: NowParts, { environment, id }: Destination, now: number): Promise<boolean> {

@@ -1,6 +1,8 @@
 // Counts over time, one point for each step: what charts are drawn from.
 import { OUTCOMES } from '../model/attempt.ts';
 import { formatTime } from '../model/time.ts';
+import { createBreaks } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { HOUR_MS, MINUTE_MS } from './counter.ts';
 import { Counts } from './counts.ts';
 import { MINUTES_KEPT_MS } from './reader.ts';
@@ -9,6 +11,8 @@ import type { CountsReader, Subject } from './reader.ts';
 export const STEPS = ['1m', '5m', '1h', '1d'] as const;
 export type Step = (typeof STEPS)[number];
 export const POINTS_MAX = 1_500;
+/** A point takes up to some hundredths of a millisecond: all else gets its turn in between. */
+const TURN_MS = 3;
 
 export const STEP_MS: Readonly<Record<Step, number>> = {
   '1m': MINUTE_MS,
@@ -29,12 +33,8 @@ export function countPoints({ since, until, step }: SeriesRequest): number {
  * Every step of the range, zeros included. Of what lies further back than minutes are kept only hours are known: with a
  * shorter step their counts stand in the hour's first, so that sums are right. `subject`: null for what there is not.
  */
-export async function readSeries(
-  reader: CountsReader,
-  subject: Subject | null,
-  request: SeriesRequest & { now: number },
-) {
-  const { until, step, now } = request;
+export async function readSeries(reader: CountsReader, subject: Subject | null, request: SeriesRequest, clock: Clock) {
+  const { until, step } = request;
   const stepMs = STEP_MS[step];
   const since = Math.floor(request.since / stepMs) * stepMs;
   const points = Array.from({ length: countPoints(request) }, (): Counts | null => null);
@@ -43,19 +43,24 @@ export async function readSeries(
     const point = (points[index] ??= new Counts());
     point.merge(counts);
   };
-  const hoursUntil = stepMs < HOUR_MS ? Math.ceil((now - MINUTES_KEPT_MS) / HOUR_MS) * HOUR_MS : until;
+  const hoursUntil = stepMs < HOUR_MS ? Math.ceil((clock.now() - MINUTES_KEPT_MS) / HOUR_MS) * HOUR_MS : until;
   if (subject !== null) {
     await reader.each({ ...subject, span: 'hour' }, { since, until: Math.min(until, hoursUntil) }, add);
     await reader.each({ ...subject, span: 'minute' }, { since: Math.max(since, hoursUntil), until }, add);
   }
-  return { step, data: points.map((counts, index) => toPoint(since + index * stepMs, counts ?? NOTHING)) };
+  const data: Point[] = [];
+  const takeBreak = createBreaks(clock, TURN_MS);
+  for (const [index, counts] of points.entries()) {
+    await takeBreak();
+    data.push({ at: formatTime(since + index * stepMs), ...(counts === null ? NOTHING : figuresOf(counts)) });
+  }
+  return { step, data };
 }
 
-const NOTHING = new Counts();
+type Point = { at: string } & ReturnType<typeof figuresOf>;
 
-function toPoint(at: number, counts: Counts) {
+function figuresOf(counts: Counts) {
   return {
-    at: formatTime(at),
     events_accepted: counts.eventsAccepted,
     deliveries_scheduled: counts.deliveriesScheduled,
     attempts: Object.fromEntries(OUTCOMES.map((outcome, index) => [outcome, counts.attempts[index]!])),
@@ -65,3 +70,5 @@ function toPoint(at: number, counts: Counts) {
     attempt_seconds: counts.attempt.quantiles(),
   };
 }
+
+const NOTHING = figuresOf(new Counts());

@@ -95,8 +95,7 @@ export function createStats({ store, clock, random, environments }: StatsOptions
         write,
         loops: createStatsLoops({ store, clock, write }, surroundings),
         answers: {
-          series: (subject: Subject | null, request: SeriesRequest) =>
-            readSeries(reader, subject, { ...request, now: clock.now() }),
+          series: (subject: Subject | null, request: SeriesRequest) => readSeries(reader, subject, request, clock),
           now: createNow(parts),
           health: (destination: Destination): Promise<Health> => readHealthOf(parts, destination),
           listByState: (request: StateRequest) => listByState(parts, request),

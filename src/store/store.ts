@@ -422,8 +422,8 @@ export interface StatsStore {
   writeActivity(reports: DestinationActivity[]): Promise<void>;
   /** In the order of the ids, of which there should be few. */
   readConditions(ids: DestinationId[]): Promise<DestinationCondition[]>;
-  /** Unfinished deliveries of these destinations together. */
-  countUnfinished(ids: DestinationId[]): Promise<number>;
+  /** Unfinished deliveries, in the order of the ids. */
+  countUnfinished(ids: DestinationId[]): Promise<number[]>;
   /** Deliveries of an environment that are of this status, counted as far as `max`. */
   countOpen(request: { environment: number; status: 'pending' | 'retrying'; max: number }): Promise<number>;
 }

@@ -136,6 +136,25 @@ describe('GET /v1/stats/now', () => {
       ],
     );
   });
+
+  test('finds what waits among very many that fail', async () => {
+    const kinds = new Map([515, 516, 517, 518, 519].map((n, i) => [n, { type: `kind.n${n}`, count: i + 1 }]));
+    const ids: DestinationId[] = [];
+    for (let n = 0; n < 520; n++) {
+      const { type = null, count = 0 } = kinds.get(n) ?? {};
+      ids.push((await addDestination(api, { eventType: type })) as DestinationId);
+      for (let i = 0; i < count; i++) await postEvent(api, { type: type! });
+    }
+    const now = api.clock.now();
+    const health = ids.map((destinationId) => ({ destinationId, failingSince: now, failureCount: 3, heldUntil: null }));
+    await api.store.recordResults({ results: [], health, now });
+    const { destinations, troubles } = (await get('/v1/stats/now')) as { destinations: Json; troubles: Json[] };
+    assert.equal(destinations['failing'], 520);
+    assert.deepEqual(
+      troubles.map((one) => [one.destination_id, one.unfinished]),
+      [5, 4, 3, 2, 1].map((count) => [ids[514 + count], count]),
+    );
+  });
 });
 
 /** As recording three failed attempts of its first delivery leaves it. */

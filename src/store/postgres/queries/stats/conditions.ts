@@ -100,7 +100,7 @@ export const readConditions: Write<'readConditions'> = ({ look, backlog }, ids) 
   });
 
 export const countUnfinished: Write<'countUnfinished'> = async ({ backlog }, ids: DestinationId[]) =>
-  ids.reduce((sum, id) => sum + backlog.countOf(id), 0);
+  ids.map((id) => backlog.countOf(id));
 
 export const countOpen: Read<'countOpen'> = async ({ look }, { environment, status, max }) => {
   const [row] = await look((tx) => tx.run(COUNT_OPEN, [environment, deliveryStatusCode.numberOf(status), max]));

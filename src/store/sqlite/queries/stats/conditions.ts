@@ -52,7 +52,7 @@ export const readConditions: Write<'readConditions'> = (context, ids) => {
 };
 
 export const countUnfinished: Write<'countUnfinished'> = (context, ids) =>
-  ids.reduce((sum, id) => sum + context.backlog.countOf(findKey(context, id) ?? 0), 0);
+  ids.map((id) => context.backlog.countOf(findKey(context, id) ?? 0));
 
 export const countOpen: Read<'countOpen'> = ({ sql }, { environment, status, max }) =>
   sql(COUNT_OPEN).get(deliveryStatusCode.numberOf(status), environment, max)!.count;
