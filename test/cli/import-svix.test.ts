@@ -133,7 +133,7 @@ describe('an import', () => {
     );
     svix.addEndpoint(other, { url: hook('unpadded') }, { secret: { key: Buffer.alloc(25, 250).toString('base64') } });
 
-    const dry = await importAll(svix, { flags: ['--dry-run'], code: 1 });
+    const dry = await importAll(svix, { flags: ['--dry-run'] });
     assert.deepEqual(dry.summary.endpoints, { created: 4, updated: 0, unchanged: 0, left_out: 1, failed: 0 });
     assert.deepEqual(await imported(svix), []);
     const made = await importAll(svix, { code: 1 });
@@ -199,7 +199,14 @@ describe('an import', () => {
       filters.map((all) => all.map(({ filter }) => filter)),
       [[{ '$.customer': 'anna' }], [{ '$.customer': 'bert' }]],
     );
+    // Nor does an import that forgets the path, or a filter that somebody has made narrower, widen them again.
+    assert.deepEqual((await importAll(svix)).summary.endpoints.unchanged, 2);
     const [anna, bert] = await imported(svix);
+    const [wide] = await subscriptionsOf(anna!);
+    await api.subscribe(anna as never, 'path.told', { '$.customer': 'anna', '$.channel': 'eu' });
+    await api.expect(204, 'DELETE', `/v1/subscriptions/${wide!.id}`);
+    const later = await importAll(svix, { flags: ['--app-path', '$.customer'] });
+    assert.deepEqual(later.summary.endpoints.unchanged, 2);
     const { deliveries } = await api.publish('path.told', { customer: 'bert' });
     const reached = new Set(deliveries.map(({ destination_id: id }) => id));
     assert.deepEqual([reached.has(anna!.id), reached.has(bert!.id)], [false, true]);

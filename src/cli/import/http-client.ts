@@ -65,8 +65,8 @@ export class HttpClient {
         return await this.sendOnce(request);
       } catch (error) {
         if (!(error instanceof RequestError) || !error.isPassing || tries === TRIES_MAX) throw error;
+        await this.#wait(error.message, BACKOFF_MS * 2 ** (tries - 1));
       }
-      await this.#wait(BACKOFF_MS * 2 ** (tries - 1));
     }
   }
 
@@ -75,14 +75,14 @@ export class HttpClient {
     for (let waits = 1; ; waits += 1) {
       const answer = await this.#exchange(request);
       if (answer.status !== TOO_MANY_REQUESTS || waits === WAITS_MAX) return this.#read(answer);
-      await this.#wait(answer.retryAfterMs ?? Math.min(BACKOFF_MS * 2 ** (waits - 1), WAIT_MS_TOLD));
+      const waitMs = answer.retryAfterMs ?? Math.min(BACKOFF_MS * 2 ** (waits - 1), WAIT_MS_TOLD);
+      await this.#wait(`${this.#options.service} is asked too often`, waitMs);
     }
   }
 
-  async #wait(ms: number): Promise<void> {
+  async #wait(reason: string, ms: number): Promise<void> {
     const waitMs = Math.min(ms, WAIT_MS_MAX);
-    const { service, onWait } = this.#options;
-    if (waitMs >= WAIT_MS_TOLD) onWait(`${service} asks to wait ${Math.ceil(waitMs / 1_000)} s`);
+    if (waitMs >= WAIT_MS_TOLD) this.#options.onWait(`${reason}: asking again in ${Math.ceil(waitMs / 1_000)} s`);
     await delay(systemClock, waitMs);
   }
 

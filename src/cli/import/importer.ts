@@ -1,7 +1,7 @@
 // Goes through all applications and endpoints of Svix, one endpoint at a time, and makes of each what is missing of its
 // destination. Its memory is what Postrider says at the start: which endpoints have one. So it may be cut off anywhere.
 import { RequestError } from './http-client.ts';
-import type { Destination, PostriderApi, SubscriptionFields } from './postrider-api.ts';
+import type { Destination, PostriderApi, Subscription, SubscriptionFields } from './postrider-api.ts';
 import type { SvixApi, SvixApplication, SvixDetails, SvixEndpoint } from './svix-api.ts';
 import { originOf, quote, translate } from './translate.ts';
 import type { Note, Origin, Translation } from './translate.ts';
@@ -155,24 +155,23 @@ export class Importer {
     return Object.fromEntries(Object.entries(headers).filter(([name]) => isSensitive.has(name.toLowerCase())));
   }
 
-  /** `replaced`: subscriptions for every application's events, where an import with --app-path has narrower ones. */
+  /**
+   * A type that has a subscription with a filter is left as it is, however narrow somebody has made that. `replaced`:
+   * those for every application's events, where an import with --app-path has narrower ones.
+   */
   async #compare(destinationId: string, wanted: readonly SubscriptionFields[]) {
-    const missing = new Map(wanted.map((one) => [keyOf(one), one]));
-    const types = new Map(wanted.map((one) => [one.event_type, one]));
+    const missing = new Map(wanted.map((one) => [one.event_type, one]));
+    const types = new Set(missing.keys());
     const leftOver: string[] = [];
-    const replaced: string[] = [];
-    for await (const { id, event_type, filter } of this.#options.postrider!.subscriptions(destinationId)) {
-      missing.delete(keyOf({ event_type, filter }));
-      const counterpart = types.get(event_type);
-      if (counterpart === undefined) leftOver.push(event_type);
-      else if (filter === null && counterpart.filter !== null) replaced.push(id);
+    const wide: Subscription[] = [];
+    for await (const subscription of this.#options.postrider!.subscriptions(destinationId)) {
+      const { event_type: type, filter } = subscription;
+      if (!types.has(type)) leftOver.push(type);
+      else if (filter === null && this.#options.appPath !== null) wide.push(subscription);
+      else missing.delete(type);
     }
-    return { missing: [...missing.values()], leftOver, replaced };
+    return { missing: [...missing.values()], leftOver, replaced: wide.map(({ id }) => id) };
   }
-}
-
-function keyOf({ event_type, filter }: SubscriptionFields): string {
-  return JSON.stringify([event_type, filter]);
 }
 
 function isFatal(error: RequestError): boolean {

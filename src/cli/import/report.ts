@@ -50,8 +50,8 @@ export function createReport(options: ReportOptions) {
     summary(failure: RequestError | null): string {
       return options.isJson ? JSON.stringify(summaryJson(counts, options, failure)) : summaryText(counts, options);
     },
-    /** Whether some endpoint has no destination yet that should have one. */
-    hasFailures: () => counts.endpoints.failed > 0 || counts.endpoints.left_out > 0,
+    /** Whether some endpoint has no destination that should have one by now. */
+    hasFailures: () => counts.endpoints.failed > 0 || (counts.endpoints.left_out > 0 && !options.isDryRun),
   };
 }
 
@@ -98,7 +98,7 @@ function summaryText(counts: Counts, options: ReportOptions): string {
       (results.length === 0 ? '.' : `: ${results.join(', ')}.`),
   ];
   if (notes.size > 0) {
-    const named = [...notes].map(([what, count]) => `${count} ${what}`).join(', ');
+    const named = [...notes].map(([what, count]) => `${what} (${count})`).join(', ');
     lines.push(`Not carried over, or not whole (docs/guides/moving-from-svix.md): ${named}.`);
   }
   if (isMixed(counts, options)) {

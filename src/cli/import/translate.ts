@@ -1,7 +1,7 @@
 // What an endpoint of Svix is as a destination with its subscriptions, and what of it has no counterpart. Pure.
 import { findHeaderNameFault, findHeaderValueFault } from '../../model/destination-headers.ts';
 import { HEADER_BYTES_MAX, HEADERS_MAX, METADATA_BYTES_MAX, NAME_LENGTH_MAX } from '../../model/destination.ts';
-import { findPatternFault, isEventType } from '../../model/event-type.ts';
+import { isEventType } from '../../model/event-type.ts';
 import type { Destination, DestinationFields, SubscriptionFields } from './postrider-api.ts';
 import type { SvixApplication, SvixDetails, SvixEndpoint } from './svix-api.ts';
 
@@ -127,8 +127,7 @@ function toSubscriptions(
 ): SubscriptionFields[] {
   const filter = appPath === null ? null : { [appPath]: uid ?? id };
   const refused = (eventTypes ?? []).filter((type) => !isEventType(type));
-  if (refused.length > 0)
-    note('event_types', `${quote(refused)}: ${findPatternFault(refused[0]!) ?? 'is a pattern here'}`);
+  if (refused.length > 0) note('event_types', `not of the form order.paid: ${quote(refused)}`);
   const types = eventTypes === null ? ['**'] : [...new Set(eventTypes)].filter(isEventType);
   return types.map((type) => ({ event_type: type, filter }));
 }
