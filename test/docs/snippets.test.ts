@@ -34,6 +34,8 @@ test('every block is a command, or is run here', () => {
     [VERIFY]: ['js', 'python', 'go'],
     'docs/guides/filters.md': ['json'],
     'docs/guides/retries.md': ['json'],
+    // By test/sdk/package.test.ts.
+    'docs/guides/typescript.md': Array.from({ length: 7 }, () => 'ts'),
   };
   for (const page of pagesOfDocs()) {
     const languages = blocksOf(page).map(({ language }) => language);

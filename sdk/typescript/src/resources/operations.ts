@@ -33,7 +33,8 @@ export class Operations {
 
   /** Ends it where it is: what it has sent stays sent. */
   cancel(id: string, options?: CallOptions): Promise<Operation> {
-    return this.#transport.call({ method: 'POST', path: pathOf('operations', id, 'cancel') }, options);
+    const path = pathOf('operations', id, 'cancel');
+    return this.#transport.call({ method: 'POST', path, isRepeatable: true }, options);
   }
 
   pause(id: string, options?: CallOptions): Promise<Operation> {

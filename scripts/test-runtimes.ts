@@ -1,0 +1,64 @@
+// npm run test:runtimes: the client as it is published, on every runtime that it is for, against a real service. The
+// runtimes come from the npm registry, into node_modules/.cache. Prints the rows of the table in docs/guides/typescript.md.
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Service } from '../test/e2e/service.ts';
+import { installBuilt } from '../test/sdk/build.ts';
+import { Proxy } from '../test/sdk/proxy.ts';
+
+const RUNTIMES = ['node@20', 'node@22', 'node@24', 'node@26', 'bun', 'deno'];
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const CACHE = join(ROOT, 'node_modules/.cache/runtimes');
+const PROGRAM = 'runtime-program.mjs';
+const TIMEOUT_MS = 120_000;
+/** It must use the packages that are there, and may do what any other runtime lets programs do. */
+const DENO_FLAGS = ['run', '--allow-all', '--node-modules-dir=manual', '--quiet'];
+
+const run = promisify(execFile);
+
+/** Resolves to its program. */
+async function install(runtime: string): Promise<string> {
+  const folder = join(CACHE, runtime);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+  const flags = ['--no-audit', '--no-fund', '--no-save', '--loglevel=error', '--prefix', folder];
+  await run('npm', ['install', ...flags, runtime], { cwd: folder, timeout: TIMEOUT_MS });
+  return join(folder, 'node_modules/.bin', runtime.split('@')[0]!);
+}
+
+async function tryOn(runtime: string, argv: string[]): Promise<string> {
+  try {
+    const program = await install(runtime);
+    const { stdout } = await run(program, ['--version']);
+    const flags = runtime === 'deno' ? DENO_FLAGS : [];
+    const result = await run(program, [...flags, PROGRAM, ...argv], { cwd: project, timeout: TIMEOUT_MS }).then(
+      () => 'works',
+      ({ stderr }: { stderr: string }) => `fails: ${stderr.trim().split('\n')[0]}`,
+    );
+    return `| ${runtime.split('@')[0]} | ${/\d+(\.\d+)+/.exec(stdout)![0]} | ${result} |`;
+  } catch (error) {
+    return `| ${runtime} | not installed | ${String(error).split('\n')[0]} |`;
+  }
+}
+
+const project = mkdtempSync(join(tmpdir(), 'postrider-runtimes-'));
+const service = new Service({ REACHABILITY_CHECK: 'off' });
+const proxy = new Proxy();
+try {
+  await Promise.all([installBuilt(project), service.start(), proxy.listen()]);
+  copyFileSync(join(ROOT, 'test/sdk', PROGRAM), join(project, PROGRAM));
+  proxy.target = service.url;
+  for (const runtime of RUNTIMES) {
+    proxy.failures = ['cut', 'none', 'cut', 'hang', 'hang', 'hang'];
+    const row = await tryOn(runtime, [service.url, proxy.url, service.key]);
+    if (!row.endsWith('| works |')) process.exitCode = 1;
+    process.stdout.write(`${row}\n`);
+  }
+} finally {
+  await Promise.all([service.end(), proxy.close()]);
+  rmSync(project, { recursive: true, force: true });
+}

@@ -1,0 +1,234 @@
+// What the client does when things go wrong on the way: behind a proxy that fails in every way, it publishes once, does
+// not repeat what is not safe to repeat, and gives up in time.
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import {
+  ApiError,
+  ConnectionError,
+  DestinationNotFoundError,
+  Postrider,
+  RateLimitedError,
+  TimeoutError,
+  UnavailableError,
+  UnexpectedAnswerError,
+} from '../../sdk/typescript/src/postrider.ts';
+import { Service } from '../e2e/service.ts';
+import { Proxy } from './proxy.ts';
+import type { Failure } from './proxy.ts';
+
+const service = new Service({ REACHABILITY_CHECK: 'off' });
+const proxy = new Proxy();
+let client: Postrider;
+
+before(async () => {
+  await Promise.all([service.start(), proxy.listen()]);
+  proxy.target = service.url;
+  client = new Postrider({ apiKey: service.key, baseUrl: `${proxy.url}/` });
+});
+beforeEach(() => {
+  proxy.failures = [];
+  proxy.seen.length = 0;
+});
+after(() => Promise.all([proxy.close(), service.end()]));
+
+const refused = (status: number, code: string, headers = {}): Failure => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify({ error: { code, message: 'said the proxy', request_id: 'req_1' } }),
+});
+const UNAVAILABLE = refused(503, 'unavailable', { 'retry-after': '0' });
+const RATE_LIMITED = refused(429, 'rate_limited', { 'retry-after': '0' });
+const OF_A_PROXY: Failure = { status: 503, body: '<html>no upstream</html>' };
+const DESTINATION = { url: 'http://127.0.0.1:9/' };
+
+describe('an event is taken once, whatever happens to its requests', () => {
+  const failures: Record<string, Failure[]> = {
+    'cut before it arrived': ['cut'],
+    'its answer lost': ['lost'],
+    'its answer torn': ['torn'],
+    'all of it, until the last try': ['lost', 'cut', 'torn'],
+    '503 of the service': [UNAVAILABLE],
+    '503 of a proxy': [OF_A_PROXY],
+    '429 of the service': [RATE_LIMITED],
+  };
+  for (const [what, list] of Object.entries(failures)) {
+    test(what, async () => {
+      proxy.failures = [...list];
+      const type = `once.${what.replace(/\W+/g, '_')}`;
+      const event = await client.events.publish({ type, body: { n: 1 } });
+      assert.equal(proxy.seen.length, list.length + 1);
+      assert.equal(new Set(proxy.seen.map(({ body }) => body)).size, 1);
+      const { data } = await client.events.list({ type }).page();
+      assert.deepEqual(
+        data.map(({ event_id: id }) => id),
+        [event.event_id],
+      );
+    });
+  }
+
+  test('one that hangs', async () => {
+    proxy.failures = ['hang'];
+    await client.events.publish({ type: 'once.hung', body: {} }, { timeoutMs: 6_000 });
+    assert.equal(proxy.seen.length, 2);
+  });
+
+  test('a batch whose answer is lost', async () => {
+    proxy.failures = ['lost'];
+    const batch = [1, 2, 3].map((n) => ({ type: 'once.batch', body: { n } }));
+    const results = await client.events.publishBatch(batch);
+    assert.deepEqual(
+      results.map(({ event, error }) => [event?.type, error]),
+      batch.map(({ type }) => [type, undefined]),
+    );
+    const { data } = await client.events.list({ type: 'once.batch' }).page();
+    assert.equal(data.length, 3);
+  });
+});
+
+describe('what is not safe to repeat', () => {
+  for (const failure of ['cut', 'lost', 'torn', UNAVAILABLE, OF_A_PROXY] as const) {
+    test(`is not repeated after ${typeof failure === 'string' ? failure : `503 ${failure.body.slice(0, 6)}`}`, async () => {
+      proxy.failures = [failure];
+      const expected =
+        typeof failure === 'string'
+          ? ConnectionError
+          : failure === UNAVAILABLE
+            ? UnavailableError
+            : UnexpectedAnswerError;
+      await assert.rejects(client.destinations.create(DESTINATION), expected);
+      assert.equal(proxy.seen.length, 1);
+    });
+  }
+
+  test('is repeated where the service did nothing', async () => {
+    proxy.failures = [RATE_LIMITED];
+    await client.destinations.create(DESTINATION);
+    assert.equal(proxy.seen.length, 2);
+  });
+
+  test('is given all of the deadline', async () => {
+    proxy.failures = ['hang'];
+    await assert.rejects(client.destinations.create(DESTINATION, { timeoutMs: 50 }), TimeoutError);
+    assert.equal(proxy.seen.length, 1);
+  });
+});
+
+test('a delete whose answer was lost is done; one of what is not there is an error', async () => {
+  const { id } = await client.destinations.create(DESTINATION);
+  proxy.failures = ['lost'];
+  await client.destinations.delete(id);
+  await assert.rejects(client.destinations.delete(id), DestinationNotFoundError);
+});
+
+test('four tries, then what went wrong last', async () => {
+  proxy.failures = ['cut', 'cut', 'lost', UNAVAILABLE, 'cut'];
+  await assert.rejects(client.events.list().page(), UnavailableError);
+  assert.equal(proxy.seen.length, 4);
+  const once = new Postrider({ apiKey: service.key, baseUrl: proxy.url, maxRetries: 0 });
+  await assert.rejects(once.events.list().page(), ConnectionError);
+  assert.equal(proxy.seen.length, 5);
+});
+
+test('no earlier than Retry-After', async () => {
+  proxy.failures = [refused(429, 'rate_limited', { 'retry-after': '1' })];
+  await client.stats.now();
+  const [first, second] = proxy.seen;
+  assert.ok(second!.at - first!.at >= 1_000);
+});
+
+test('a Retry-After beyond the deadline is not waited for', async () => {
+  proxy.failures = [refused(429, 'rate_limited', { 'retry-after': '3600' })];
+  await assert.rejects(client.stats.now(), (error: RateLimitedError) => {
+    assert.ok(error instanceof RateLimitedError);
+    assert.equal(error.retryAfterSeconds, 3_600);
+    return true;
+  });
+  assert.equal(proxy.seen.length, 1);
+});
+
+test('other refusals are thrown at once, with what the service says', async () => {
+  await assert.rejects(client.events.publish({ type: 'one', body: {} }), (error: ApiError) => {
+    const { name, code, status, param, requestId } = error;
+    assert.deepEqual([name, code, status, param], ['InvalidEventTypeError', 'invalid_event_type', 400, '/type']);
+    assert.match(requestId!, /^req_/);
+    return true;
+  });
+  assert.equal(proxy.seen.length, 1);
+  proxy.failures = [refused(418, 'of_another_time')];
+  await assert.rejects(client.stats.now(), (error: ApiError) => {
+    assert.deepEqual([error.constructor, error.code], [ApiError, 'of_another_time']);
+    return true;
+  });
+});
+
+describe('an answer that is not Postrider’s', () => {
+  const answers: Record<string, Failure> = {
+    'a page': { status: 200, body: '<html>' },
+    'a page of an error': { status: 404, body: '<html>' },
+    'JSON of somebody else': { status: 500, body: '{"error":"no"}' },
+    null: { status: 500, body: 'null' },
+    'a redirect': { status: 301, body: '', headers: { location: 'https://example.com/' } },
+  };
+  for (const [what, answer] of Object.entries(answers)) {
+    test(`is said to be that: ${what}`, async () => {
+      proxy.failures = [answer];
+      await assert.rejects(client.stats.now(), (error: UnexpectedAnswerError) => {
+        assert.ok(error instanceof UnexpectedAnswerError);
+        if (what === 'a redirect') assert.match(error.message, /points to https:\/\/example\.com\//);
+        return true;
+      });
+      assert.equal(proxy.seen.length, 1);
+    });
+  }
+});
+
+describe('an abort', () => {
+  const reason = new Error('enough');
+
+  test('before the call', async () => {
+    await assert.rejects(client.stats.now({ signal: AbortSignal.abort(reason) }), reason);
+    assert.equal(proxy.seen.length, 0);
+  });
+
+  test('while it waits for the answer', async () => {
+    proxy.failures = ['hang'];
+    const abort = new AbortController();
+    const call = client.stats.now({ signal: abort.signal });
+    while (proxy.seen.length === 0) await new Promise(setImmediate);
+    abort.abort(reason);
+    await assert.rejects(call, reason);
+  });
+
+  test('while it waits for the next try', async () => {
+    proxy.failures = [refused(429, 'rate_limited', { 'retry-after': '30' })];
+    const abort = new AbortController();
+    const call = client.stats.now({ signal: abort.signal });
+    while (proxy.failures.length > 0) await new Promise(setImmediate);
+    setTimeout(() => abort.abort(reason), 100);
+    await assert.rejects(call, reason);
+    assert.equal(proxy.seen.length, 1);
+  });
+});
+
+test('nobody there', async () => {
+  const away = new Postrider({ apiKey: service.key, baseUrl: 'http://127.0.0.1:1', maxRetries: 0 });
+  await assert.rejects(
+    away.stats.now(),
+    /^ConnectionError: GET \/v1\/stats\/now: no answer from http:\/\/127\.0\.0\.1:1/,
+  );
+});
+
+test('wrong arguments are said at once', async () => {
+  for (const options of [
+    { apiKey: '', baseUrl: service.url },
+    { apiKey: 'pr_test_x\n', baseUrl: service.url },
+    { apiKey: service.key, baseUrl: '127.0.0.1:8383' },
+    { apiKey: service.key, baseUrl: service.url, maxRetries: 4 },
+  ]) {
+    assert.throws(() => new Postrider(options), TypeError);
+  }
+  assert.throws(() => client.destinations.get('..'), TypeError);
+  await assert.rejects(client.destinations.delete(''), TypeError);
+  await assert.rejects(client.stats.now({ timeoutMs: 0 }), TypeError);
+  assert.equal(proxy.seen.length, 0);
+});
