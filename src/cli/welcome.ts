@@ -21,29 +21,26 @@ export function welcome(options: {
   if (testKey === undefined) return `${lines.join('\n')}\n`;
   for (const { mode, key } of keys) lines.push('', `Your ${mode} key, shown this once:`, `  ${key}`);
   if (keys.length === 1) lines.push('', 'For a live key:', `  ${programName()} keys create --mode live`);
-  lines.push('', ...firstSteps(baseUrl, testKey, testSubnets), '');
+  lines.push('', ...firstSteps(baseUrl, testKey));
+  if (!testSubnets.some((subnet) => subnet.startsWith('127.'))) {
+    lines.push('Destinations on this machine need a start with POSTRIDER_TEST_SUBNETS=127.0.0.0/8,::1/128');
+  }
+  lines.push('');
   return `${lines.join('\n')}\n`;
 }
 
-/** Shell lines that deliver an event to a receiver on this machine, pasted one after the other. */
-function firstSteps(baseUrl: string, key: string, testSubnets: readonly string[]): string[] {
-  if (!testSubnets.some((subnet) => subnet.startsWith('127.'))) {
-    return ['To try it with a receiver on this machine, start it with', '  POSTRIDER_TEST_SUBNETS=127.0.0.0/8,::1/128'];
-  }
+/** Shell lines that show an event to a receiver on this machine, as the quick start does. */
+function firstSteps(baseUrl: string, key: string): string[] {
+  const program = programName();
   return [
-    'To see a first event delivered, paste this into a second terminal:',
+    'To see a first event, type these one after the other in a second terminal:',
     '',
-    `ready() { until curl -s http://127.0.0.1:${RECEIVER_PORT}/; do sleep 1; done; }`,
-    `${programName()} receive & ready`,
-    `URL=${baseUrl}/v1 KEY=${key}`,
-    `post() { curl -sS "$URL/$1" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d "$2"; echo; }`,
-    `get() { curl -sS "$URL/$1" -H "Authorization: Bearer $KEY"; echo; }`,
-    `value_of() { sed -n 's/.*"'"$1"'":"\\([^"]*\\)".*/\\1/p'; }`,
-    `MADE=$(post destinations '{"url":"http://127.0.0.1:${RECEIVER_PORT}/"}')`,
-    `DESTINATION=$(echo "$MADE" | value_of id) SECRET=$(echo "$MADE" | value_of signing_secret)`,
-    `post subscriptions '{"destination_id":"'$DESTINATION'","event_type":"order.*"}'`,
-    `EVENT=$(post events '{"type":"order.paid","body":{"order":1,"total":"9.90"}}' | value_of event_id)`,
-    `get events/$EVENT`,
+    `${program} login --url ${baseUrl} --key ${key}`,
+    `${program} receive &`,
+    `${program} listen --forward-to http://127.0.0.1:${RECEIVER_PORT}/ &`,
+    `${program} trigger order.paid`,
+    '',
+    'docs/guides/quick-start.md goes on from there.',
   ];
 }
 

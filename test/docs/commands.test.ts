@@ -68,10 +68,21 @@ const PLANS: Record<string, Plan> = {
   },
   'docs/guides/quick-start.md': {
     blocks: [
-      { starts: 'npm start', inNewTerminal: true, after: pasteWhatItSays },
-      { starts: 'kill $!', expect: /order\.paid {2}✔ verified {2}→ 200/ },
-      { starts: 'kill $!', expect: /order\.paid {2}✔ verified {2}→ 500/ },
-      { starts: 'get ', eventually: /"status":"retrying"/ },
+      { starts: 'npm start', inNewTerminal: true, after: saysTheSame },
+      { starts: 'bin/postrider login', expect: /is the profile "default"/ },
+      { starts: 'bin/postrider receive', expect: /Receiving on/ },
+      { starts: 'bin/postrider listen', expect: /whsec_\S+=\n/ },
+      { starts: 'bin/postrider trigger', expect: /order\.paid +evt_\w+ +→ 200/ },
+      { starts: 'kill $!', expect: /signing_secret +whsec_/ },
+      { starts: 'bin/postrider subscriptions', expect: /evt_\w+ {2}dlv_\w+ {2}attempt 1/ },
+      { starts: 'bin/postrider deliveries list', eventually: /succeeded {2}200/ },
+      { starts: 'kill %1', expect: /Receiving on/ },
+      { starts: 'bin/postrider trigger', expect: /order\.paid {2}✔ verified {2}→ 500/ },
+      { starts: 'bin/postrider deliveries list', eventually: /retrying {2}500/ },
+      { starts: 'bin/postrider deliveries get', expect: /bad_status +500[^]*^state {2}/m },
+      { starts: 'kill $!', expect: /Receiving on/ },
+      { starts: 'bin/postrider deliveries retry', expect: /order\.paid {2}✔ verified {2}→ 200/ },
+      { starts: 'bin/postrider deliveries get', eventually: /^status +succeeded/m },
       { starts: 'kill $!' },
       { starts: 'bin/postrider keys create', expect: /^pr_live_\w{36}$/m },
     ],
@@ -292,11 +303,14 @@ async function makeDeadDeliveries(reader: Reader): Promise<void> {
   while (dead.split('"dead_reason":"exhausted"').length < 3) dead = await reader.follow(['api GET dlq']);
 }
 
-async function pasteWhatItSays(reader: Reader): Promise<void> {
-  const [, pasted] = await reader.server.until(/paste this into a second terminal:\n\n([^]*?)\n\n/);
-  const from = reader.shell.output.length;
-  await reader.follow(pasted!.split('\n'));
-  await reader.shell.until(/order\.paid {2}not checked {2}→ 200/, from);
+/** What the service says at its first start are the first lines of the page. */
+async function saysTheSame(reader: Reader): Promise<void> {
+  const [, said] = await reader.server.until(/in a second terminal:\n\n([^]*?)\n\n/);
+  const names = said!.split('\n').map((line) => line.split(' ').slice(0, 2).join(' '));
+  assert.deepEqual(
+    names,
+    ['login', 'receive', 'listen', 'trigger'].map((name) => `bin/postrider ${name}`),
+  );
 }
 
 async function isServingWithTheOldKey({ api, server, folder }: Reader): Promise<void> {

@@ -10,6 +10,8 @@ const STATE_WIDTH = 9;
 const ANSWER_WIDTH = 3;
 const TYPE_WIDTH_MIN = 20;
 const TYPE_WIDTH_MAX = 32;
+/** Of where a delivery goes, `→ dst_…`, and the gap before it. */
+const MORE_WIDTH = 34;
 
 type Told = { at: string; state: string; answer: string; what: string; id: string; more: readonly string[] };
 
@@ -17,7 +19,8 @@ export function formatMessage(message: Exclude<StreamMessage, { kind: 'gap' }>, 
   const { at, state, answer, what, id, more } = tell(message);
   const head = `${timeOfDay(at)}${GAP}${paintState(state, state.padEnd(STATE_WIDTH))}${GAP}`;
   const fixed = 'HH:MM:SSZ'.length + STATE_WIDTH + ANSWER_WIDTH + id.length + 4 * GAP.length;
-  const room = width === null ? TYPE_WIDTH_MAX : Math.min(TYPE_WIDTH_MAX, Math.max(TYPE_WIDTH_MIN, width - fixed - 32));
+  const room =
+    width === null ? TYPE_WIDTH_MAX : Math.min(TYPE_WIDTH_MAX, Math.max(TYPE_WIDTH_MIN, width - fixed - MORE_WIDTH));
   const text = printable(what);
   // Without a terminal nothing is cut.
   const shown = width === null && widthOf(text) > room ? text : fit(text, room);
