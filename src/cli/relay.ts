@@ -27,8 +27,8 @@ export const relayCommand: Command = {
   name: 'relay',
   summary: 'Publish what your transactions insert into an outbox table',
   usage: [
-    'relay --source postgres://user@host/database [--table outbox] [--keep]',
-    'relay --print-schema [--table outbox] [--id-type bigint]',
+    'relay --source postgres://… [--table NAME] [--keep] [flags]',
+    'relay --print-schema [--table NAME] [--id-type TYPE]',
   ],
   examples: ['relay --print-schema > outbox.sql', 'relay --source postgres://shop@db.internal:5432/shop --keep'],
   settings: [],

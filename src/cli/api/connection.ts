@@ -26,7 +26,7 @@ export type Connection = { url: string; key: string; keyFrom: string };
 
 export class MissingKeyError extends UsageError {}
 
-/** Throws UsageError where something is missing or is none, MissingKeyError without a key. `givenKey`: where --key also means something else. */
+/** Throws UsageError, without a key MissingKeyError. `givenKey`: where --key also means something else. */
 export function readConnection(line: CommandLine, givenKey: string | null = line.textOf('key')): Connection {
   const variables = readClientVariables();
   const named = line.textOf('profile');
