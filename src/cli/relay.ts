@@ -28,7 +28,7 @@ export const relayCommand: Command = {
   name: 'relay',
   summary: 'Publish what your transactions insert into an outbox table',
   usage: [
-    'relay --source postgres://user@host/database [--table outbox] [--keep]',
+    'relay --source postgres://… [--table outbox] [--keep] [--once]',
     'relay --print-schema [--table outbox] [--id-type bigint]',
   ],
   settings: [],
