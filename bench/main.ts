@@ -17,6 +17,7 @@ import { match } from './cases/match.ts';
 import { origins } from './cases/origins.ts';
 import { pages } from './cases/pages.ts';
 import { prune } from './cases/prune.ts';
+import { relay } from './cases/relay.ts';
 import { replay } from './cases/replay.ts';
 import { restart } from './cases/restart.ts';
 import { soak } from './cases/soak.ts';
@@ -32,6 +33,7 @@ const CASES: readonly Case[] = [
   match,
   isolation,
   backlog,
+  relay,
   replay,
   prune,
   origins,

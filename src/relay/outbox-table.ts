@@ -142,8 +142,10 @@ export function readStatement({ name, idType, isGrouped, order }: OutboxTable, i
   const placeOf = { created_at: `$5::timestamptz`, id: `$${order.length === 1 ? 5 : 6}::${idType}` };
   const place = order.map((column) => placeOf[column]).join(', ');
   const onward = `AND (${inOrder('o')}) > (${place})`;
+  // OFFSET 0: by the index, row by row. Hashed, it would look at every row before the place.
   const firstOfGroup = `AND NOT EXISTS (SELECT FROM ${name} e WHERE e.group_key = o.group_key
-      AND (${inOrder('e')}) <= (${place}) AND e.published_at IS NULL AND e.refused_at IS NULL AND e.id ${taken})`;
+      AND (${inOrder('e')}) <= (${place}) AND e.published_at IS NULL AND e.refused_at IS NULL AND e.id ${taken}
+      OFFSET 0)`;
   const inTurn = `AND (o.group_key IS NULL OR (o.group_key::text NOT IN (SELECT unnest($2::text[]))
       ${isOnward ? firstOfGroup : ''}))`;
   return `
@@ -162,7 +164,7 @@ export function readStatement({ name, idType, isGrouped, order }: OutboxTable, i
   SELECT id::text AS id, left(type, 1000) AS type, group_key AS "groupKey", created_at::text AS "createdAt",
     to_char(occurred_at, ${TIME}) AS "occurredAt", bytes,
     CASE WHEN bytes <= ${ROW_BYTES_MAX} THEN body END AS body
-  FROM summed WHERE total <= $4 ORDER BY ${order.join(', ')}`;
+  FROM summed s WHERE total <= $4 ORDER BY ${inOrder('s')}`;
 }
 
 export function isEmptyStatement({ name }: OutboxTable): string {

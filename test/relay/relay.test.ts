@@ -170,6 +170,18 @@ test('rows of a group go in their order, others beside them', async () => {
   }
 });
 
+test('rows with ids of numbers go by number, in batches that are smaller than the group', async () => {
+  await client.query(await schemaOf(['--table', 'numbered', '--id-type', 'bigint']));
+  await client.query(`INSERT INTO numbered (type, body, group_key)
+    SELECT 'numbered.row', '{}', 'g' FROM generate_series(1, 120)`);
+  await relayOnce('--table', 'numbered', '--batch-size', '5');
+  const keys = (await acceptedOf(api, 'numbered.row')).map(({ idempotency_key: key }) => Number(key));
+  assert.deepEqual(
+    keys,
+    Array.from({ length: 120 }, (_, n) => n + 1),
+  );
+});
+
 test('two relays at once: one publishes, the other takes over', async (t) => {
   const first = startRelay(t, service, flags());
   await first.said('publishing');

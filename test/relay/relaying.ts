@@ -52,15 +52,14 @@ export class RelayProcess {
     }
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   /** Resolves when it has ended. */
   async signal(signal: NodeJS.Signals): Promise<Exit> {
     this.#child.kill(signal);
     return this.exit;
-  }
-
-  /** Resolves at once. */
-  send(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
   }
 }
 
