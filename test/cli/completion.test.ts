@@ -33,7 +33,8 @@ const SHELLS: Record<string, Shell> = {
   bash: {
     argv: (words) => [
       '-c',
-      `source ${join(folder, 'bash')}; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _postrider; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      `source ${join(folder, 'bash')}; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _postrider
+       printf '%s\\n' "\${COMPREPLY[@]}"`,
       'bash',
       ...words,
     ],
@@ -42,7 +43,8 @@ const SHELLS: Record<string, Shell> = {
   zsh: {
     argv: (words) => [
       '-fc',
-      `compdef() { : }; _files() { : }; _describe() { print -rl -- \${\${(P)2}%%:*} }; compadd() { shift; print -rl -- "$@" };
+      `compdef() { : }; _files() { : }; compadd() { shift; print -rl -- "$@" };
+       _describe() { print -rl -- \${\${(P)2}%%:*} };
        source ${join(folder, 'zsh')}; words=("$@"); CURRENT=$#; _postrider`,
       'zsh',
       ...words,

@@ -135,6 +135,21 @@ test('both outlive a restart of the service: what was missed is said, and posted
   assert.deepEqual([await listen.interrupt(), await tail.interrupt()], [0, 0]);
 });
 
+test('--watch prints what is new or has changed, over a restart too, until Ctrl-C', async (t) => {
+  const watch = new Running(t, ['destinations', 'list', '--watch', '--json']);
+  const first = await api.expect<Destination>(201, 'POST', '/v1/destinations', { url: receiver.url });
+  await watch.until(new RegExp(`"id":"${first.id}"`));
+  const port = new URL(service.url).port;
+  await service.kill();
+  await watch.until(/no answer from .*; trying again/);
+  await service.start(['--port', port]);
+  await api.expect(200, 'PATCH', `/v1/destinations/${first.id}`, { status: 'paused' });
+  await watch.until(new RegExp(`"id":"${first.id}".*"status":"paused"`));
+  assert.equal(watch.output.split(`"id":"${first.id}"`).length - 1, 2, 'once as it was, once as it is');
+  assert.equal(await watch.interrupt(), 0);
+  await api.expect(204, 'DELETE', `/v1/destinations/${first.id}`);
+});
+
 test('each line fits a terminal of 80 and of 120 columns', async (t) => {
   const isThere = await run('tmux', ['-V']).catch(() => null);
   if (isThere === null) return t.skip('tmux is not on this machine');

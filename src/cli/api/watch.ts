@@ -8,7 +8,8 @@ import { timeOfDay } from './cells.ts';
 import type { Asking } from './service-command.ts';
 
 const INTERVAL_MS = 2_000;
-const CLEAR = '\u001b[H\u001b[2J\u001b[3J';
+/** What is seen; what has scrolled away stays. */
+const CLEAR = '\u001b[H\u001b[2J';
 
 export const WATCH_FLAG: Flag = { type: 'boolean', meaning: 'look again every 2 s, until Ctrl-C' };
 
