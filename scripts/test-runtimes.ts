@@ -1,5 +1,6 @@
 // npm run test:runtimes: the client as it is published, on every runtime that it is for, against a real service. The
-// runtimes come from the npm registry, into node_modules/.cache. Prints the rows of the table in docs/guides/typescript.md.
+// runtimes come from the npm registry, into node_modules/.cache. Prints the rows of the table in
+// docs/guides/typescript.md.
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
