@@ -34,6 +34,7 @@ test('every block is a command, or is run here', () => {
     [VERIFY]: ['js', 'python', 'go'],
     'docs/guides/filters.md': ['json'],
     'docs/guides/retries.md': ['json'],
+    'docs/guides/clients.md': ['java'],
     // By test/sdk/package.test.ts.
     'docs/guides/typescript.md': Array.from({ length: 7 }, () => 'ts'),
     // test/relay/relay.test.ts runs them.
@@ -55,6 +56,7 @@ describe('verification', () => {
   async function assertJudges(program: string, ...argv: string[]): Promise<void> {
     const cases = await makeCases(receiver);
     writeFileSync(join(folder, 'cases.json'), JSON.stringify(cases));
+    writeFileSync(join(folder, 'cases.txt'), cases.map(lineOf).join('\n'));
     const { stdout } = await run(program, argv, { cwd: folder });
     const judged = JSON.parse(stdout) as boolean[];
     assert.deepEqual(
@@ -145,6 +147,38 @@ func main() {
     const { stdout: unformatted } = await run('gofmt', ['-l', 'webhook'], { cwd: folder });
     assert.equal(unformatted, '');
   });
+
+  test('in Java', async (t) => {
+    if (!(await isThere('javac', '-version'))) return t.skip('javac is not on this machine');
+    writeFileSync(join(folder, 'Webhooks.java'), codeOf('java', 'docs/guides/clients.md'));
+    writeFileSync(
+      join(folder, 'Judge.java'),
+      `import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+
+class Judge {
+  static String text(String field) {
+    return field.equals("-") ? null : new String(Base64.getDecoder().decode(field), StandardCharsets.UTF_8);
+  }
+
+  public static void main(String[] argv) throws Exception {
+    var judged = new ArrayList<Boolean>();
+    for (var line : Files.readAllLines(Path.of("cases.txt"))) {
+      var fields = line.split(" ");
+      var body = Base64.getDecoder().decode(fields[4]);
+      judged.add(Webhooks.isGenuine(text(fields[0]), text(fields[1]), text(fields[2]), text(fields[3]), body));
+    }
+    System.out.println(judged);
+  }
+}
+`,
+    );
+    await run('javac', ['Webhooks.java', 'Judge.java'], { cwd: folder });
+    await assertJudges('java', 'Judge');
+  });
 });
 
 test('the filter of the guide is one, and lets through what it says', async (t) => {
@@ -220,12 +254,19 @@ async function makeCases(receiver: Receiver): Promise<Case[]> {
   ];
 }
 
+/** For those who have no JSON at hand: fields in base64, `-` where there is none. */
+function lineOf({ secret, headers, body }: Case): string {
+  const signed = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headers[name]);
+  const fields = [secret, ...signed, body];
+  return fields.map((field) => (field === undefined ? '-' : Buffer.from(field).toString('base64'))).join(' ');
+}
+
 function without(headers: Record<string, string>, name: string): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([one]) => one !== name));
 }
 
-function codeOf(language: string): string {
-  const found = blocksOf(VERIFY).filter((block) => block.language === language);
+function codeOf(language: string, page = VERIFY): string {
+  const found = blocksOf(page).filter((block) => block.language === language);
   assert.equal(found.length, 1, language);
   return `${found[0]!.lines.join('\n')}\n`;
 }

@@ -86,15 +86,16 @@ describe('an event is taken once, whatever happens to its requests', () => {
 });
 
 describe('what is not safe to repeat', () => {
-  for (const failure of ['cut', 'lost', 'torn', UNAVAILABLE, OF_A_PROXY] as const) {
-    test(`is not repeated after ${typeof failure === 'string' ? failure : `503 ${failure.body.slice(0, 6)}`}`, async () => {
+  const failures = [
+    ['a cut', 'cut', ConnectionError],
+    ['a lost answer', 'lost', ConnectionError],
+    ['a torn answer', 'torn', ConnectionError],
+    ['503 of the service', UNAVAILABLE, UnavailableError],
+    ['503 of a proxy', OF_A_PROXY, UnexpectedAnswerError],
+  ] as const;
+  for (const [what, failure, expected] of failures) {
+    test(`is not repeated after ${what}`, async () => {
       proxy.failures = [failure];
-      const expected =
-        typeof failure === 'string'
-          ? ConnectionError
-          : failure === UNAVAILABLE
-            ? UnavailableError
-            : UnexpectedAnswerError;
       await assert.rejects(client.destinations.create(DESTINATION), expected);
       assert.equal(proxy.seen.length, 1);
     });

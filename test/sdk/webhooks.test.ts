@@ -1,5 +1,5 @@
-// What a receiver believes: requests of either kind, whole or read already, with one signature or more; and what it does
-// not. That the service's own requests are believed is shown beside the client's other methods.
+// What a receiver believes: requests of either kind, whole or read already, with one signature or more; and what it
+// does not. That the service's own requests are believed is shown beside the client's other methods.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, request as ask } from 'node:http';
