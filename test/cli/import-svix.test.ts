@@ -216,9 +216,10 @@ describe('an import', () => {
   test('that is cut off in the middle goes on where it was', async (t) => {
     const svix = await startSvix(t);
     svix.pageRowsMax = 1;
+    svix.wantsSlash = true;
     const application = svix.addApplication({ uid: 'cut', name: svix.url });
     for (const nth of [1, 2, 3, 4]) svix.addEndpoint(application, { url: hook(`cut${nth}`), disabled: nth % 2 === 0 });
-    const secrets = /\/secret$/;
+    const secrets = /\/secret\/$/;
     let left = 3;
     // Killed while it reads the third.
     svix.interfere = ({ path }) => (secrets.test(path) && (left -= 1) === 0 ? 'hold' : null);
@@ -304,15 +305,18 @@ describe('an import', () => {
 
 test('a server that is not Svix, or answers nonsense, is told as that', async (t) => {
   const svix = await startSvix(t);
-  const answers: [fault: { status: number; body: string; headers?: Record<string, string> }, message: RegExp][] = [
-    [{ status: 200, body: '<html>' }, /not JSON; is http:\S+ the address of its API\?/],
-    [{ status: 200, body: '[]' }, /no list at \/api\/v1\/app/],
-    [{ status: 200, body: '{"data":[{}],"done":true}' }, /a row without an id/],
-    [{ status: 302, body: '', headers: { location: 'http://127.0.0.1:9/' } }, /Svix answers 302: a redirect/],
-    [{ status: 200, body: '{"data":[],"iterator":"a","done":false}' }, /the same page of \/api\/v1\/app again/],
+  const page = (body: string) => ({ status: 200, body });
+  const redirect = { status: 302, headers: { location: 'http://127.0.0.1:9/' } };
+  const same = page('{"data":[],"iterator":"a","done":false}');
+  const answers: [faults: ReturnType<SvixServer['interfere']>[], message: RegExp][] = [
+    [[page('<html>')], /not JSON; is http:\S+ the address of its API\?/],
+    [[page('[]')], /no list at \/api\/v1\/app/],
+    [[page('{"data":[{}],"done":true}')], /a row without an id/],
+    [[same, same], /the same page of \/api\/v1\/app again/],
+    [[redirect, redirect], /Svix answers 302: a redirect/],
   ];
-  // The last one is asked for its second page too.
-  svix.interfere = ({ count }) => answers[Math.min(count, answers.length) - 1]![0];
+  const faults = answers.flatMap(([each]) => each);
+  svix.interfere = ({ count }) => faults[count - 1] ?? null;
   const line = ['import', 'svix', ...connection(svix), '--dry-run'].join(' ');
   const runs = await runLines(
     answers.map(() => line),

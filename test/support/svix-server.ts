@@ -46,6 +46,8 @@ let made = 0;
 export class SvixServer {
   /** Of a page, however long a page is asked for. */
   pageRowsMax = 250;
+  /** As servers of older versions: a path without a slash at its end is not found. */
+  wantsSlash = false;
   interfere: Interference = () => null;
   /** Paths that were asked for, in order. */
   readonly requests: string[] = [];
@@ -116,7 +118,8 @@ export class SvixServer {
     if (request.headers.authorization !== `Bearer ${SVIX_TOKEN}`) {
       return answer(response, 401, { code: 'authentication_failed', detail: 'Invalid token' });
     }
-    const found = request.method === 'GET' ? this.#find(pathname, searchParams) : undefined;
+    const isHere = request.method === 'GET' && (!this.wantsSlash || pathname.endsWith('/'));
+    const found = isHere ? this.#find(pathname, searchParams) : undefined;
     if (found === undefined) answer(response, 404, { code: 'not_found', detail: 'Entity not found' });
     else answer(response, 200, found);
   }

@@ -2,6 +2,8 @@
 import { asObject, RequestError } from './http-client.ts';
 import type { HttpClient } from './http-client.ts';
 
+/** Not here, or redirected. */
+const ELSEWHERE = new Set([301, 302, 307, 308, 404]);
 /** The longest page that Svix gives. */
 const PAGE_ROWS = 250;
 
@@ -33,6 +35,8 @@ export type SvixDetails = {
 
 export class SvixApi {
   readonly #http: HttpClient;
+  /** What each path ends in: servers of older versions want a slash. Null until one has answered. */
+  #end: '' | '/' | null = null;
 
   constructor(http: HttpClient) {
     this.#http = http;
@@ -52,8 +56,8 @@ export class SvixApi {
   async details({ id: app }: SvixApplication, { id: endpoint }: SvixEndpoint): Promise<SvixDetails> {
     const path = `/api/v1/app/${encodeURIComponent(app)}/endpoint/${encodeURIComponent(endpoint)}`;
     const [secret, headers, transformation, oauth, mtls] = await Promise.all([
-      this.#http.get(`${path}/secret`),
-      this.#http.get(`${path}/headers`),
+      this.#get(`${path}/secret`),
+      this.#get(`${path}/headers`),
       this.#find(`${path}/transformation`),
       this.#find(`${path}/oauth`),
       this.#find(`${path}/mtls`),
@@ -71,7 +75,7 @@ export class SvixApi {
 
   /** How many destinations an application has that are no endpoints (queues, buckets, polling); of more, a page. */
   async countOtherDestinations({ id: app }: SvixApplication): Promise<number> {
-    const page = await this.#find(`/api/v1/app/${encodeURIComponent(app)}/destination?limit=${PAGE_ROWS}`);
+    const page = await this.#find(`/api/v1/app/${encodeURIComponent(app)}/destination`, `?limit=${PAGE_ROWS}`);
     const { data } = asObject(page);
     return Array.isArray(data) ? data.length : 0;
   }
@@ -81,7 +85,7 @@ export class SvixApi {
     for (;;) {
       // The oldest first: what is added meanwhile comes at the end.
       const from: string = iterator === null ? '' : `&iterator=${encodeURIComponent(iterator)}`;
-      const page = asObject(await this.#http.get(`${path}?limit=${PAGE_ROWS}&order=ascending${from}`));
+      const page = asObject(await this.#get(path, `?limit=${PAGE_ROWS}&order=ascending${from}`));
       if (!Array.isArray(page['data'])) throw nonsense(`no list at ${path}`);
       yield* page['data'].map(asObject);
       const next = text(page, 'iterator');
@@ -91,10 +95,25 @@ export class SvixApi {
     }
   }
 
-  /** Null where there is no such thing, or this token may not know of it. */
-  async #find(path: string): Promise<unknown> {
+  async #get(path: string, query = ''): Promise<unknown> {
+    if (this.#end !== null) return this.#http.get(`${path}${this.#end}${query}`);
     try {
-      return await this.#http.get(path);
+      const answer = await this.#http.get(`${path}${query}`);
+      this.#end = '';
+      return answer;
+    } catch (error) {
+      const isElsewhere = error instanceof RequestError && ELSEWHERE.has(error.status ?? 0);
+      if (!isElsewhere) throw error;
+      const answer = await this.#http.get(`${path}/${query}`);
+      this.#end = '/';
+      return answer;
+    }
+  }
+
+  /** Null where there is no such thing, or this token may not know of it. */
+  async #find(path: string, query?: string): Promise<unknown> {
+    try {
+      return await this.#get(path, query);
     } catch (error) {
       if (error instanceof RequestError && error.status !== null && !error.isPassing) return null;
       throw error;
