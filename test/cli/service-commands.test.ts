@@ -120,8 +120,13 @@ test('a destination from its making to its end', async () => {
   assert.match(shown, /^max_in_flight {4}7$/m);
   assert.match(shown, /^headers {10}\{"x-team":"\*\*\*"\}$/m);
   assert.equal((await row('destinations', 'health', id)).state, 'paused');
-  const rotated = await row('destinations', 'rotate', id, '--overlap-seconds', '60');
+  const rotated = await row('destinations', 'rotate', id, '--overlap-seconds', '0');
   assert.notEqual(rotated.signing_secret, made.signing_secret);
+  const own = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  const brought = await row('destinations', 'rotate', id, '--overlap-seconds', '0', '--signing-secret', own);
+  assert.equal(brought.signing_secret, own);
+  const styled = await row('destinations', 'update', id, '--signature-style', 'svix');
+  assert.equal(styled.signature_style, 'svix');
   assert.deepEqual(await row('destinations', 'delete', id), { id, deleted: true });
   assert.deepEqual(await rows('destinations', 'list'), []);
 });

@@ -288,7 +288,7 @@ test('what cannot be relied on is named before a row is published', async () => 
       assert.equal(run.code, code, run.stderr);
     }
     const keyless = await runCommand(['relay', ...flags()], environmentOf({}));
-    assert.match(keyless.stderr, /give an API key with the scope publish: POSTRIDER_API_KEY, or --key/);
+    assert.match(keyless.stderr, /give --key, set POSTRIDER_API_KEY/);
     assert.equal(keyless.code, 2);
   } finally {
     await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);

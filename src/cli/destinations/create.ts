@@ -1,7 +1,7 @@
 import { requireWord } from '../command.ts';
 import { printResult } from '../api/print-result.ts';
 import { serviceCommand } from '../api/service-command.ts';
-import { DESTINATION_FLAGS, readDestinationFlags } from './destination-flags.ts';
+import { DESTINATION_FLAGS, readDestinationFlags, readSecret, SECRET_FLAG } from './destination-flags.ts';
 
 export const createDestinationCommand = serviceCommand(
   {
@@ -13,13 +13,14 @@ export const createDestinationCommand = serviceCommand(
       'destinations create https://example.com --headers \'{"x-team":"pay"}\'',
       'destinations create https://example.com/a --retry-policy @retry.json',
     ],
-    flags: DESTINATION_FLAGS,
+    flags: { ...DESTINATION_FLAGS, 'signing-secret': SECRET_FLAG },
     words: ['URL'],
   },
   async (asking) => {
     const { client, line } = asking;
     const url = requireWord(line, 0, { what: 'URL', example: 'destinations create https://example.com/hooks' });
-    const destination = await client.destinations.create({ url, ...(await readDestinationFlags(line)) });
+    const options = { ...(await readDestinationFlags(line)), ...(await readSecret(line)) };
+    const destination = await client.destinations.create({ url, ...options });
     await printResult(asking, destination);
   },
 );

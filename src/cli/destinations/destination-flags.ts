@@ -2,7 +2,7 @@
 import type { DestinationPatch } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
 import type { CommandLine, Flag } from '../command.ts';
-import { jsonObjectOf } from '../input/json-flag.ts';
+import { jsonObjectOf, valueOf } from '../input/json-flag.ts';
 
 export const DESTINATION_FLAGS = {
   name: { type: 'string', meaning: 'a label for people', value: 'NAME' },
@@ -11,7 +11,26 @@ export const DESTINATION_FLAGS = {
   'retry-policy': { type: 'string', meaning: 'delays or a formula for them: JSON, @file or -', value: 'JSON' },
   headers: { type: 'string', meaning: 'headers of every request to it: JSON, @file or -', value: 'JSON' },
   metadata: { type: 'string', meaning: 'whatever is worth keeping with it: JSON, @file or -', value: 'JSON' },
+  'signature-style': {
+    type: 'string',
+    meaning: 'svix: Svix’s headers too, for receivers that come from there',
+    value: 'STYLE',
+    options: ['standard', 'svix'],
+  },
 } as const satisfies Record<string, Flag>;
+
+/** Of one that is made, and of one whose secret is rotated. */
+export const SECRET_FLAG: Flag = {
+  type: 'string',
+  meaning: 'a secret that the receiver has already: whsec_…, @file, or - for standard input',
+  value: 'SECRET',
+  default: 'a new one',
+};
+
+export async function readSecret(line: CommandLine): Promise<{ signing_secret?: string }> {
+  const secret = await valueOf(line, 'signing-secret');
+  return secret === null ? {} : { signing_secret: secret.trim() };
+}
 
 type Options = Omit<DestinationPatch, 'url' | 'status'>;
 
@@ -24,7 +43,9 @@ export async function readDestinationFlags(line: CommandLine): Promise<Options> 
   const retryPolicy = await jsonObjectOf(line, 'retry-policy');
   const headers = await jsonObjectOf(line, 'headers');
   const metadata = await jsonObjectOf(line, 'metadata');
+  const style = line.textOf('signature-style');
   if (name !== null) options.name = name;
+  if (style !== null) options.signature_style = style as NonNullable<Options['signature_style']>;
   if (maxInFlight !== null) options.max_in_flight = maxInFlight;
   if (rate !== null) options.rate_per_second = rate === 'none' ? null : rate;
   // Whether they are such is the service's to judge: its error names the flag.

@@ -1,4 +1,4 @@
-// JSON from the command line: as it is, from a file (@file), or from standard input (-).
+// Values of flags: as they are, from a file (@file), or from standard input (-); most of them JSON.
 import { readFileSync } from 'node:fs';
 import { UsageError } from '../../config.ts';
 import type { CommandLine, Flag } from '../command.ts';
@@ -12,16 +12,21 @@ export const DATA_FLAG: Flag = {
   param: 'body',
 };
 
+/** The text; null: the flag is not given. Throws UsageError. */
+export async function valueOf(line: CommandLine, flag: string): Promise<string | null> {
+  const given = line.textOf(flag);
+  if (given === '-') return readAll(`--${flag}`);
+  return given?.startsWith('@') ? readFile(flag, given.slice(1)) : given;
+}
+
 /** The text, which is JSON; null: the flag is not given. Throws UsageError. */
 export async function jsonTextOf(line: CommandLine, flag: string): Promise<string | null> {
-  const given = line.textOf(flag);
-  if (given === null) return null;
-  const text =
-    given === '-' ? await readAll(`--${flag}`) : given.startsWith('@') ? readFile(flag, given.slice(1)) : given;
+  const text = await valueOf(line, flag);
+  if (text === null) return null;
   try {
     JSON.parse(text);
   } catch (error) {
-    const advice = given === '-' || given.startsWith('@') ? '' : '; in a shell put it between single quotes';
+    const advice = text === line.textOf(flag) ? '; in a shell put it between single quotes' : '';
     throw new UsageError(`--${flag}: not JSON: ${(error as Error).message}${advice}`);
   }
   return text;
