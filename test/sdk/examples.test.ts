@@ -1,6 +1,6 @@
 // The examples, as they stand, on the client as it is published: each receiver believes what is signed and nothing
-// else. Express and Hono are no dependencies of Postrider: their examples run where `npm install` was said in examples/,
-// as `npm run test:examples` does.
+// else. Express and Hono are no dependencies of Postrider: their examples run where they are installed in examples/, as
+// `npm run test:examples` does.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

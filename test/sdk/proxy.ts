@@ -14,7 +14,6 @@ export type Failure =
   | 'hang'
   | { status: number; body: string; headers?: Record<string, string> };
 
-/** `key`: of the event that it was about. */
 export type Seen = { method: string; path: string; body: string; at: number; headers: IncomingMessage['headers'] };
 
 export class Proxy {
