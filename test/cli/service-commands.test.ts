@@ -45,6 +45,7 @@ type Json = {
   outcome: string;
   secret: string;
   signing_secret: string;
+  signature_style: string;
   matches: boolean;
   max_in_flight: number;
   response_code: number;
