@@ -9,7 +9,7 @@ export const rotateSecretCommand = serviceCommand(
   {
     name: 'destinations rotate',
     summary: 'Make a new signing secret and print it, this once; the old one signs too for a while',
-    usage: ['destinations rotate ID [--overlap-seconds N] [--signing-secret SECRET]'],
+    usage: ['destinations rotate ID [flags]'],
     examples: ['destinations rotate dst_…', 'destinations rotate dst_… --overlap-seconds 3600'],
     flags: {
       'overlap-seconds': {
