@@ -111,7 +111,7 @@ describe('SIGTERM', () => {
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     for await (const chunk of child.stdout) {
       stdout += String(chunk);
-      if (stdout.includes('curl') && stdout.endsWith('\n')) break;
+      if (stdout.includes(' trigger ') && stdout.endsWith('\n')) break;
     }
     // Leaving the loop closed this end of the pipe.
     child.stderr.destroy();
