@@ -75,7 +75,8 @@ export class InFlight {
   }
 
   start(delivery: OpenDelivery, monotonic: number): AttemptUnderWay {
-    assert(!this.#current.has(delivery.id), 'a delivery has two attempts under way');
+    const isUnderWay = this.#current.has(delivery.id) || this.#leftBehind.has(delivery.id);
+    assert(!isUnderWay, 'a delivery has two attempts under way');
     const attempt = new AttemptUnderWay(delivery, monotonic);
     this.#current.set(delivery.id, attempt);
     this.#unsentCount++;

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Health } from '../../src/dispatch/health.ts';
+import { InFlight } from '../../src/dispatch/in-flight.ts';
 import { Window } from '../../src/dispatch/window.ts';
 import { RateLimit } from '../../src/dispatch/pace.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
+import { openDelivery } from '../support/deliveries.ts';
 
 /** Starts as fast as the limit allows; returns when. */
 function startsWithin(ratePerSecond: number, durationMs: number): number[] {
@@ -85,6 +87,18 @@ describe('the window', () => {
     assert.equal(window.earned(6_500), 40, 'what the stretch before had');
     assert.equal(window.earned(7_200), 3);
     assert.deepEqual([window.earned(9_300), window.size(9_300)], [1, 20]);
+  });
+});
+
+describe('what is in flight', () => {
+  test('counts as long as it is on the wire, also left behind, and is not started beside itself', () => {
+    const inFlight = new InFlight();
+    const [old, later] = ['dlv_old', 'dlv_later'].map((id) => openDelivery({ id: id as `dlv_${string}` }));
+    inFlight.start(old!, 0);
+    const answered = inFlight.start(later!, 1_500);
+    inFlight.noteAnswer(answered, 2_000);
+    assert.deepEqual([inFlight.currentCount, inFlight.count], [1, 2]);
+    assert.throws(() => inFlight.start(old!, 2_000), /two attempts/);
   });
 });
 
