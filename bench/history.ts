@@ -2,7 +2,7 @@
 // one millisecond of the past month each, in the order of ids. A chunk is made once, as rows that hold everything but
 // the time; they are written again and again, each time with another.
 import { randomBytes } from 'node:crypto';
-import { layOutIdBytes } from '../src/model/id.ts';
+import { layOutId } from '../src/model/id.ts';
 import { storyOf } from './stories.ts';
 import type { Recipient, Story } from './stories.ts';
 
@@ -60,7 +60,8 @@ export function shardOf(suffix: Suffix): number {
 function createSuffixes(): (shard?: number) => Suffix {
   let counter = 0;
   return (shard = Math.floor(Math.random() * 256)) => {
-    const bytes = layOutIdBytes({ time: 0, counter: counter++, shard, randomBytes: randomBytes(16) });
-    return bytes.slice(TIME_BYTES);
+    const bytes = randomBytes(16);
+    layOutId(bytes, 0, { time: 0, counter: counter++, shard });
+    return bytes.subarray(TIME_BYTES);
   };
 }

@@ -6,6 +6,7 @@ import { IDEMPOTENCY_WINDOW_MS } from '../model/event.ts';
 import type { Event, RefusalReason, ScheduledDelivery } from '../model/event.ts';
 import { idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
+import { andThen } from '../runtime/and-then.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
 import { StoreError } from '../store/store.ts';
 import type { AcceptResult, NewDelivery, NewEvent, Store } from '../store/store.ts';
@@ -47,22 +48,24 @@ export class Acceptor {
   }
 
   /**
-   * Rejects with ApiError `idempotency_key_conflict`, `over_fanout_limit` or `unavailable`, or with the store's
-   * StoreError.
+   * Throws or rejects with ApiError `idempotency_key_conflict`, `over_fanout_limit` or `unavailable`, or with the
+   * store's StoreError.
    */
-  async accept(incoming: IncomingEvent): Promise<AcceptedEvent> {
-    return (await this.begin(incoming, null)).stored;
+  accept(incoming: IncomingEvent): Promise<AcceptedEvent> {
+    const begun = this.begin(incoming, null);
+    return begun instanceof Promise ? begun.then(({ stored }) => stored) : begun.stored;
   }
 
   /**
-   * The same for one of many, whose turn it is when the one before has begun: resolves when the event is matched and
-   * waits to be stored. `stored` answers as `accept` does, and may reject at any time from then on.
+   * The same for one of many, whose turn it is when the one before has begun: the event is matched then, and waits to be
+   * stored. `stored` answers as `accept` does, and may reject at any time from then on.
    */
-  async begin(incoming: IncomingEvent, allowance: Allowance | null): Promise<BegunEvent> {
+  begin(incoming: IncomingEvent, allowance: Allowance | null): BegunEvent | Promise<BegunEvent> {
     const fingerprint = incoming.idempotencyKey === null ? null : fingerprintOf(incoming);
     const accepting = { incoming, fingerprint, allowance };
-    const first = await this.#matchAndSubmit(accepting);
-    return { deliveryCount: first.candidate.deliveries.length, stored: this.#finish(accepting, first) };
+    return andThen(this.#matchAndSubmit(accepting), (first) => {
+      return { deliveryCount: first.candidate.deliveries.length, stored: this.#finish(accepting, first) };
+    });
   }
 
   /**
@@ -82,25 +85,34 @@ export class Acceptor {
   async #finish(accepting: Accepting, first: Submitted): Promise<AcceptedEvent> {
     let submitted = first;
     for (let tries = 1; ; tries++) {
-      const result = await this.#settle(accepting, submitted);
-      if (result.result === 'accepted') return this.#schedule(submitted.candidate, result.backlogFull);
-      if (result.result === 'duplicate') return toRepeat(accepting, result);
+      const { candidate } = submitted;
+      const settled = await submitted.result;
+      if (settled.result === 'accepted') return this.#schedule(candidate, settled.backlogFull);
+      // What was not stored takes nothing of the allowance.
+      accepting.allowance?.giveBack(candidate.deliveries.length);
+      if (settled.result === 'failed') throw this.#refuse(settled.error);
+      if (settled.result === 'duplicate') return toRepeat(accepting, settled);
       if (tries === STALE_TRIES_MAX) throw staleTooOften();
       await this.#options.catchUp(accepting.incoming.environment);
       submitted = await this.#matchAndSubmit(accepting);
     }
   }
 
-  async #matchAndSubmit(accepting: Accepting): Promise<Submitted> {
-    const { incoming, allowance } = accepting;
-    allowance?.assertOpen();
-    let candidate = await this.#build(accepting);
-    if (candidate === null) {
-      // A subscription may have been deleted on another node since.
-      await this.#options.catchUp(incoming.environment);
-      candidate = await this.#build(accepting);
-    }
-    if (candidate === null) return this.#refuseFanout(accepting);
+  #matchAndSubmit(accepting: Accepting): Submitted | Promise<Submitted> {
+    accepting.allowance?.assertOpen();
+    return andThen(this.#build(accepting), (candidate) =>
+      candidate === null ? this.#matchAgain(accepting) : this.#submit(accepting, candidate),
+    );
+  }
+
+  /** It matched more than an event may have deliveries. A subscription may have been deleted on another node since. */
+  async #matchAgain(accepting: Accepting): Promise<Submitted> {
+    await this.#options.catchUp(accepting.incoming.environment);
+    const candidate = await this.#build(accepting);
+    return candidate === null ? this.#refuseFanout(accepting) : this.#submit(accepting, candidate);
+  }
+
+  #submit({ allowance }: Accepting, candidate: NewEvent): Submitted {
     allowance?.take(candidate.deliveries.length);
     const result = this.#batches.submit(candidate);
     if (result !== null) return { candidate, result };
@@ -110,11 +122,14 @@ export class Acceptor {
   }
 
   /** Null: it matches more subscriptions than one event may have deliveries. */
-  async #build({ incoming, fingerprint }: Accepting): Promise<NewEvent | null> {
+  #build({ incoming, fingerprint }: Accepting): NewEvent | null | Promise<NewEvent | null> {
     const { configurationOf, clock, ids, maxFanout } = this.#options;
-    const matched = await matchDeliveries(configurationOf(incoming.environment), incoming, { ids, max: maxFanout });
-    if (matched === null) return null;
-    return toNewEvent(incoming, { ...matched, id: ids.next('evt'), dueAt: clock.now(), fingerprint });
+    const configuration = configurationOf(incoming.environment);
+    return andThen(matchDeliveries(configuration, incoming, { ids, max: maxFanout }), (matched) => {
+      if (matched === null) return null;
+      const { configVersion, deliveries } = matched;
+      return toNewEvent(incoming, { id: ids.next('evt'), dueAt: clock.now(), fingerprint, deliveries, configVersion });
+    });
   }
 
   /** Unless its key names an event that was accepted before, when it matched less: that is answered as ever. */
@@ -127,35 +142,25 @@ export class Acceptor {
     return { candidate: toNewEvent(incoming, parts), result: Promise.resolve({ result: 'duplicate', ...holder }) };
   }
 
-  /** What became of it in the store. What was not stored takes nothing of the allowance. */
-  async #settle({ allowance }: Accepting, { candidate, result }: Submitted) {
-    let isStored = false;
-    try {
-      const settled = await result;
-      if (settled.result === 'failed') throw settled.error;
-      isStored = settled.result === 'accepted';
-      return settled;
-    } catch (error) {
-      if (error instanceof StoreError) this.#options.onRefused('store');
-      throw error;
-    } finally {
-      if (!isStored) allowance?.giveBack(candidate.deliveries.length);
-    }
+  #refuse(error: unknown): unknown {
+    if (error instanceof StoreError) this.#options.onRefused('store');
+    return error;
   }
 
-  #schedule(event: NewEvent, backlogFull: readonly string[]): AcceptedEvent {
-    const isDead = new Set<string>(backlogFull);
-    const open = event.deliveries.filter(({ id }) => !isDead.has(id));
-    if (open.length > 0) this.#options.onScheduled(toOpenDeliveries(event, open), event, event.body);
+  #schedule(event: NewEvent, dead: readonly string[]): AcceptedEvent {
     const { body, deliveries: made, dueAt } = event;
-    this.#options.observer.scheduled({ origin: 'event', event, body, deliveries: made, backlogFull: isDead, dueAt });
-    const deliveries = event.deliveries.map((delivery): ScheduledDelivery => ({
-      ...delivery,
-      status: isDead.has(delivery.id) ? 'dead' : 'pending',
-    }));
+    const backlogFull = dead.length === 0 ? NONE : new Set(dead);
+    const open = dead.length === 0 ? made : made.filter(({ id }) => !backlogFull.has(id));
+    if (open.length > 0) this.#options.onScheduled(toOpenDeliveries(event, open), event, body);
+    this.#options.observer.scheduled({ origin: 'event', event, body, deliveries: made, backlogFull, dueAt });
+    const deliveries = made.map(({ id, destinationId, subscriptionId }): ScheduledDelivery => {
+      return { id, destinationId, subscriptionId, status: backlogFull.has(id) ? 'dead' : 'pending' };
+    });
     return { isRepeat: false, event, deliveries };
   }
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 function overFanout(max: number): ApiError {
   return new ApiError(
@@ -189,14 +194,9 @@ type EventParts = {
 
 function toNewEvent(incoming: IncomingEvent, parts: EventParts): NewEvent {
   const { id, dueAt, fingerprint, deliveries, configVersion } = parts;
-  return {
-    ...describeEvent(id, incoming),
-    body: incoming.body.bytes,
-    dueAt,
-    configVersion,
-    idempotency: fingerprint === null ? null : { fingerprint, expiresAt: idTime(id) + IDEMPOTENCY_WINDOW_MS },
-    deliveries,
-  };
+  const event = describeEvent(id, incoming);
+  const idempotency = fingerprint === null ? null : { fingerprint, expiresAt: event.createdAt + IDEMPOTENCY_WINDOW_MS };
+  return { ...event, body: incoming.body.bytes, dueAt, configVersion, idempotency, deliveries };
 }
 
 /** An event's own fields, from its request and the id it got. */

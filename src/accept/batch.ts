@@ -26,7 +26,9 @@ export function createAcceptBatches(options: {
     queueOf: (event) => event.environment,
     unitsOf: (event) => event.deliveries.length,
     bytesOf: (event) => event.body.length,
-    write: (events) => store.acceptEvents(events),
+    // What keeps a whole batch from being stored is each event's own failure.
+    write: (events) =>
+      store.acceptEvents(events).catch((error: unknown) => events.map(() => ({ result: 'failed', error }))),
   });
 }
 

@@ -6,6 +6,7 @@ import { ApiError } from '../model/error.ts';
 import { idShard } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
 import { born } from '../model/transitions.ts';
+import { andThen } from '../runtime/and-then.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery } from '../store/store.ts';
 import type { EventBody } from './incoming-event.ts';
@@ -15,24 +16,26 @@ export type MatchedDeliveries = { configVersion: number; deliveries: NewDelivery
 
 /**
  * One delivery for each matching subscription; its id carries its destination's shard. Null: there would be more than
- * `max`. `destinationIds`: of these destinations only. Most matching is done at once; a large event's takes a while.
- * Rejects with ApiError `unavailable`.
+ * `max`. `destinationIds`: of these destinations only. At once, but where matching takes a while, as a large event's may:
+ * that may reject with ApiError `unavailable`.
  */
-export async function matchDeliveries(
+export function matchDeliveries(
   configuration: Configuration,
   event: { type: string; body: EventBody },
   { ids, max, destinationIds }: { ids: Ids; max: number; destinationIds?: ReadonlySet<string> },
-): Promise<MatchedDeliveries | null> {
+): MatchedDeliveries | null | Promise<MatchedDeliveries | null> {
   let configVersion = configuration.version;
   const onLate = (): void => void (configVersion = configuration.version);
-  const matches = await configuration.matcher.match(event.type, event.body, { max, destinationIds }, onLate);
-  if (matches.length > max) return null;
-  const deliveries = matches.map(({ id, destinationId }) => ({
-    id: ids.next('dlv', idShard(destinationId)),
-    destinationId,
-    subscriptionId: id,
-  }));
-  return { configVersion, deliveries };
+  const found = configuration.matcher.match(event.type, event.body, { max, destinationIds }, onLate);
+  return andThen(found, (matches) => {
+    if (matches.length > max) return null;
+    const deliveries = matches.map(({ id, destinationId }) => ({
+      id: ids.next('dlv', idShard(destinationId)),
+      destinationId,
+      subscriptionId: id,
+    }));
+    return { configVersion, deliveries };
+  });
 }
 
 /** The body of an event that was accepted before. */
@@ -45,15 +48,10 @@ export function toOpenDeliveries(
   event: { id: EventId; environment: number; dueAt: number },
   deliveries: readonly NewDelivery[],
 ): OpenDelivery[] {
-  return deliveries.map(({ id, destinationId }) => ({
-    ...born(event.dueAt),
-    id,
-    environment: event.environment,
-    eventId: event.id,
-    destinationId,
-    rev: 0,
-    attemptCount: 0,
-  }));
+  const { id: eventId, environment, dueAt } = event;
+  return deliveries.map(({ id, destinationId }) => {
+    return { ...born(dueAt), id, environment, eventId, destinationId, rev: 0, attemptCount: 0 };
+  });
 }
 
 /** How often a match may be overtaken by a change of the configuration before we give up and say 503. */

@@ -12,6 +12,7 @@ import { parseRetryAfter } from './retry-after.ts';
 import { send } from './send.ts';
 import type { Reply } from './send.ts';
 import { createTargets } from './target.ts';
+import type { Target } from './target.ts';
 import { createHmac } from 'node:crypto';
 
 export type AttemptRequest = {
@@ -53,30 +54,33 @@ export function createPerform(options: {
   const targetOf = createTargets();
   const userAgent = `Postrider/${options.version}`;
 
-  const exchange = async (request: AttemptRequest, start: Start, { abort, mayWrite }: Hold): Promise<Reply> => {
-    const { environment, mode, payload, timeoutMs } = request;
-    const target = targetOf(request.url);
-    const headers = headersOf(request, { userAgent, timestampSeconds: Math.floor(start.at / 1000) });
-    const remainingMs = (): number => start.monotonic + timeoutMs - clock.monotonic();
-    const open = async (): Promise<Connection> => {
-      const budgetMs = Math.min(CONNECT_MS_MAX, remainingMs());
-      const opened = await pools.open({ environment, mode, target, budgetMs, abort });
-      if (mayWrite?.() !== false) return opened;
-      pools.release(opened);
-      throw new ConnectError('cancelled', 'called off while the connection was made');
-    };
-    const sendOn = (connection: Connection, withinMs: number): Promise<Reply> =>
-      send({ clock, connection, path: target.path, headers, payload, timeoutMs: withinMs, abort });
+  const connect = async ({ request, target, ...attempt }: Underway): Promise<Connection> => {
+    const { environment, mode } = request;
+    const budgetMs = Math.min(CONNECT_MS_MAX, attempt.deadline - clock.monotonic());
+    const connection = await pools.open({ environment, mode, target, budgetMs, abort: attempt.abort });
+    if (attempt.mayWrite?.() !== false) return connection;
+    pools.release(connection);
+    throw new ConnectError('cancelled', 'called off while the connection was made');
+  };
 
-    const idle = pools.takeIdle(environment, target);
-    let connection = idle ?? (await open());
-    let reply = await sendOn(connection, idle === null ? remainingMs() : timeoutMs);
+  const sendOn = (connection: Connection, { request, target, headers, abort }: Underway, timeoutMs: number) =>
+    send({ clock, connection, path: target.path, headers, payload: request.payload, timeoutMs, abort });
+
+  const exchange = async (attempt: Underway): Promise<Reply> => {
+    const { request, target } = attempt;
+    let connection = pools.takeIdle(request.environment, target);
+    let timeoutMs = request.timeoutMs;
+    if (connection === null) {
+      connection = await connect(attempt);
+      timeoutMs = attempt.deadline - clock.monotonic();
+    }
+    let reply = await sendOn(connection, attempt, timeoutMs);
     // The receiver closed an idle connection just when we used it again: no failure of anyone's. POST may not be
     // repeated in general (RFC 9110, 9.2.2), but these may: receivers know a repeat by its webhook-id. Once, and
     // on a fresh connection, which is never stale.
     if (reply.end === 'stale') {
-      connection = await open();
-      reply = await sendOn(connection, remainingMs());
+      connection = await connect(attempt);
+      reply = await sendOn(connection, attempt, attempt.deadline - clock.monotonic());
     }
     pools.release(connection);
     if (reply.end === 'refused') onFault(reply.error);
@@ -84,21 +88,33 @@ export function createPerform(options: {
   };
 
   return async (request, abort, mayWrite) => {
-    const start = { at: clock.now(), monotonic: clock.monotonic() };
+    const startedAt = clock.now();
+    const begunAt = clock.monotonic();
     let end: AttemptEnd;
     try {
-      end = endOfReply(await exchange(request, start, { abort, mayWrite }), request.timeoutMs, clock.now());
+      const target = targetOf(request.url);
+      const headers = headersOf(request, { userAgent, timestampSeconds: Math.floor(startedAt / 1000) });
+      const deadline = begunAt + request.timeoutMs;
+      const reply = await exchange({ request, target, headers, deadline, abort, mayWrite });
+      end = endOfReply(reply, request.timeoutMs, clock.now());
     } catch (error) {
       if (!(error instanceof ConnectError)) onFault(error);
       end = endOfError(error);
     }
-    return { ...end, startedAt: start.at, durationMs: Math.round(clock.monotonic() - start.monotonic) };
+    return { ...end, startedAt, durationMs: Math.round(clock.monotonic() - begunAt) };
   };
 }
 
-type Start = { at: number; monotonic: number };
-/** What may still stop it. */
-type Hold = { abort: Abort | undefined; mayWrite: (() => boolean) | undefined };
+type Underway = {
+  request: AttemptRequest;
+  target: Target;
+  headers: string[];
+  /** Monotonic ms. */
+  deadline: number;
+  /** What may still stop it. */
+  abort: Abort | undefined;
+  mayWrite: (() => boolean) | undefined;
+};
 type AttemptEnd = Omit<AttemptResult, 'startedAt' | 'durationMs'>;
 
 function headersOf(request: AttemptRequest, own: { userAgent: string; timestampSeconds: number }): string[] {

@@ -30,15 +30,15 @@ for (let digit = 0; digit < 32; digit++) DIGIT_OF[ALPHABET.charCodeAt(digit)] = 
 const scratch = Buffer.alloc(4 + SUFFIX_LENGTH);
 const UNDERSCORE = 0x5f;
 
-/** Writes 16 bytes as an id. The 130 bits of 26 digits begin with two zero bits. */
-export function formatId<P extends IdPrefix>(prefix: P, bytes: Uint8Array): IdOf<P> {
+/** Writes 16 bytes, from `first` on, as an id. The 130 bits of 26 digits begin with two zero bits. */
+export function formatId<P extends IdPrefix>(prefix: P, bytes: Uint8Array, first = 0): IdOf<P> {
   for (let i = 0; i < prefix.length; i++) scratch[i] = prefix.charCodeAt(i);
   let at = prefix.length;
   scratch[at++] = UNDERSCORE;
   let pending = 0;
   let pendingBits = 2;
   for (let i = 0; i < 16; i++) {
-    pending = (pending << 8) | bytes[i]!;
+    pending = (pending << 8) | bytes[first + i]!;
     pendingBits += 8;
     while (pendingBits >= 5) {
       pendingBits -= 5;
@@ -86,35 +86,32 @@ export function idShard(id: string): number {
 /** The smallest 16 bytes that an id made at `time` (Unix ms) or later can have. */
 export function firstIdBytesAt(time: number): Uint8Array {
   const bytes = new Uint8Array(16);
-  writeIdTime(bytes, Math.min(Math.max(0, time), 2 ** 48 - 1));
+  writeIdTime(bytes, 0, Math.min(Math.max(0, time), 2 ** 48 - 1));
   return bytes;
 }
 
-/** Lays out one UUIDv7. `randomBytes` supplies at least 16 bytes; `counter` is 0-4095. */
-export function layOutIdBytes(parts: {
-  time: number;
-  counter: number;
-  shard: number;
-  randomBytes: Uint8Array;
-}): Uint8Array {
-  const bytes = parts.randomBytes.slice(0, 16);
-  writeIdTime(bytes, parts.time);
-  bytes[6] = 0x70 | (parts.counter >>> 8);
-  bytes[7] = parts.counter & 0xff;
-  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
-  bytes[SHARD_BYTE] = parts.shard;
-  return bytes;
+/** Makes one UUIDv7 of 16 random bytes, from `first` on. `counter`: 0-4095. `shard`: null leaves it random. */
+export function layOutId(
+  bytes: Uint8Array,
+  first: number,
+  { time, counter, shard }: { time: number; counter: number; shard: number | null },
+): void {
+  writeIdTime(bytes, first, time);
+  bytes[first + 6] = 0x70 | (counter >>> 8);
+  bytes[first + 7] = counter & 0xff;
+  bytes[first + 8] = 0x80 | (bytes[first + 8]! & 0x3f);
+  if (shard !== null) bytes[first + SHARD_BYTE] = shard;
 }
 
-function writeIdTime(bytes: Uint8Array, time: number): void {
+function writeIdTime(bytes: Uint8Array, first: number, time: number): void {
   const high = Math.floor(time / 2 ** 32);
   const low = time >>> 0;
-  bytes[0] = high >>> 8;
-  bytes[1] = high & 0xff;
-  bytes[2] = low >>> 24;
-  bytes[3] = (low >>> 16) & 0xff;
-  bytes[4] = (low >>> 8) & 0xff;
-  bytes[5] = low & 0xff;
+  bytes[first] = high >>> 8;
+  bytes[first + 1] = high & 0xff;
+  bytes[first + 2] = low >>> 24;
+  bytes[first + 3] = (low >>> 16) & 0xff;
+  bytes[first + 4] = (low >>> 8) & 0xff;
+  bytes[first + 5] = low & 0xff;
 }
 
 function decodeSuffix(text: string, start: number): Uint8Array | null {

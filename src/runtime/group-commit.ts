@@ -82,15 +82,15 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
 
   submit(item: Item): Promise<Result> | null {
     const { unitsOf, bytesOf } = this.#options;
-    const load = { items: 1, units: unitsOf(item), bytes: bytesOf(item) };
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const entry = { item, items: 1, units: unitsOf(item), bytes: bytesOf(item), resolve, reject };
     const queue = this.#queueFor(item);
-    if (!this.#hasRoom(queue, load)) return null;
-    addLoad(queue.load, load);
-    addLoad(this.#load, load);
-    return new Promise((resolve, reject) => {
-      queue.entries.push({ item, ...load, resolve, reject });
-      this.#planStart();
-    });
+    if (!this.#hasRoom(queue, entry)) return null;
+    addLoad(queue.load, entry);
+    addLoad(this.#load, entry);
+    queue.entries.push(entry);
+    this.#planStart();
+    return promise;
   }
 
   idle(): Promise<void> {
@@ -100,8 +100,11 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
 
   #queueFor(item: Item): Queue<Item, Result> {
     const key = this.#options.queueOf?.(item) ?? 0;
-    const queue = this.#queues.get(key) ?? { entries: [], load: noLoad(), servedAt: 0, writing: 0 };
-    this.#queues.set(key, queue);
+    let queue = this.#queues.get(key);
+    if (queue === undefined) {
+      queue = { entries: [], load: noLoad(), servedAt: 0, writing: 0 };
+      this.#queues.set(key, queue);
+    }
     return queue;
   }
 
@@ -171,13 +174,14 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
  */
 function composeBatch<Item, Result>(queues: readonly Queue<Item, Result>[], full: Load): Part<Item, Result>[] {
   const total = noLoad();
+  const short = shorten(full);
   const parts = queues.map((queue) => ({ queue, load: noLoad() }));
   let open = parts;
   while (open.length > 0) {
-    const next = open.reduce((least, part) => (shareOf(part.load, full) < shareOf(least.load, full) ? part : least));
+    const next = leastServed(open, full);
     const entry = next.queue.entries[next.load.items];
     const isShared = total.items > next.load.items;
-    if (entry === undefined || !fits(total, entry, isShared ? shorten(full) : full)) {
+    if (entry === undefined || !fits(total, entry, isShared ? short : full)) {
       open = open.filter((part) => part !== next);
       continue;
     }
@@ -187,8 +191,17 @@ function composeBatch<Item, Result>(queues: readonly Queue<Item, Result>[], full
   return parts.filter(({ load }) => load.items > 0);
 }
 
-function fits(total: Load, next: Load, max: Load): boolean {
-  return total.items === 0 || MEASURES.every((of) => total[of] + next[of] <= max[of]);
+/** The one that has used up least of a batch's limits. */
+function leastServed<Item, Result>(parts: readonly Part<Item, Result>[], full: Load): Part<Item, Result> {
+  let least = parts[0]!;
+  for (let i = 1; i < parts.length; i++)
+    if (shareOf(parts[i]!.load, full) < shareOf(least.load, full)) least = parts[i]!;
+  return least;
+}
+
+function fits(total: Load, { items, units, bytes }: Load, max: Load): boolean {
+  if (total.items === 0) return true;
+  return total.items + items <= max.items && total.units + units <= max.units && total.bytes + bytes <= max.bytes;
 }
 
 /** What queues share is short, so that nobody's transaction is long for what another put into it. */
@@ -207,10 +220,12 @@ function noLoad(): Load {
   return { items: 0, units: 0, bytes: 0 };
 }
 
-function addLoad(to: Load, load: Load): void {
-  for (const of of MEASURES) to[of] += load[of];
+function addLoad(to: Load, { items, units, bytes }: Load): void {
+  to.items += items;
+  to.units += units;
+  to.bytes += bytes;
 }
 
-function subtractLoad(from: Load, load: Load): void {
-  for (const of of MEASURES) from[of] -= load[of];
+function subtractLoad(from: Load, { items, units, bytes }: Load): void {
+  addLoad(from, { items: -items, units: -units, bytes: -bytes });
 }

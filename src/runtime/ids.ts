@@ -1,7 +1,7 @@
 // Makes ids: UUIDv7 with a counter, so ids of one process are strictly increasing even within one millisecond and when
 // the clock goes back a little. When it is set back by more, after it was wrong, ids go back with it: their time is
 // when things were made, and would be wrong for as long as the clock had been ahead.
-import { formatId, layOutIdBytes } from '../model/id.ts';
+import { formatId, layOutId } from '../model/id.ts';
 import type { IdOf, IdPrefix } from '../model/id.ts';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
@@ -50,8 +50,10 @@ export function createIds(clock: Clock, random: Random, onSetBack: (leadMs: numb
         pool = random.bytes(RANDOM_POOL_BYTES);
         used = 0;
       }
-      const randomBytes = pool.subarray(used, (used += 16));
-      return formatId(prefix, layOutIdBytes({ time, counter, shard: shard ?? randomBytes[9]!, randomBytes }));
+      const first = used;
+      used += 16;
+      layOutId(pool, first, { time, counter, shard: shard ?? null });
+      return formatId(prefix, pool, first);
     },
   };
 }

@@ -140,7 +140,8 @@ class Tally {
   }
 
   count(labels: Labels): void {
-    const key = Object.values(labels).join('\n');
+    let key = '';
+    for (const name in labels) key += `${labels[name]}\n`;
     const pending = this.#pending.get(key);
     if (pending === undefined) this.#pending.set(key, { labels, count: 1 });
     else pending.count++;

@@ -135,7 +135,7 @@ describe('the deliveries of a request', () => {
     await subscribe(destination);
     await subscribe(destination, 'order.*');
     const allowance = new Allowance(3);
-    const begin = (input: Post) => acceptor.begin(toIncoming(input), allowance);
+    const begin = async (input: Post) => acceptor.begin(toIncoming(input), allowance);
     assert.equal((await (await begin({})).stored).isRepeat, false);
     await assert.rejects(begin({}), isApiError('unavailable'));
     await assert.rejects(begin({ type: 'order.made' }), isApiError('unavailable'));

@@ -6,7 +6,7 @@ import { delay } from '../../runtime/clock.ts';
 import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE, StoreError } from '../../store/store.ts';
 import type { EventWithBody, ScheduledPageRequest } from '../../store/store.ts';
 import type { Piece } from './pieces.ts';
-import { present, presentEventWithDeliveries } from './present.ts';
+import { presentEventWithDeliveries, presentScheduled } from './present.ts';
 import { acceptedEvent, scheduledDelivery } from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -54,7 +54,7 @@ async function* pieceEvent(
   let separator = '';
   for await (const page of pages) {
     if (page.length === 0) continue;
-    const rows = page.map((delivery) => reply.serializeInput(present(delivery), SCHEDULED_DELIVERY));
+    const rows = page.map((delivery) => reply.serializeInput(presentScheduled(delivery), SCHEDULED_DELIVERY));
     yield separator + rows.join(',');
     separator = ',';
   }

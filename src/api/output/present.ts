@@ -58,12 +58,24 @@ export function presentSubscription(subscription: Subscription) {
   return { ...present(subscription), filter: filter === null ? null : (parseJson(filter) as Record<string, unknown>) };
 }
 
-export function presentEvent({ id, ...event }: Event) {
-  return { event_id: id, ...present(event) };
+/** Member by member, as every accepted event comes by here. */
+export function presentEvent({ id, type, idempotencyKey, occurredAt, createdAt }: Event) {
+  return {
+    event_id: id,
+    type,
+    idempotency_key: idempotencyKey,
+    occurred_at: formatTime(occurredAt),
+    created_at: formatTime(createdAt),
+  };
+}
+
+export function presentScheduled({ id, destinationId, subscriptionId, status }: ScheduledDelivery) {
+  return { id, destination_id: destinationId, subscription_id: subscriptionId, status };
 }
 
 export function presentEventWithDeliveries(event: Event, deliveries: readonly ScheduledDelivery[]) {
-  return { ...presentEvent(event), deliveries: deliveries.map((delivery) => present(delivery)) };
+  const { event_id, type, idempotency_key, occurred_at, created_at } = presentEvent(event);
+  return { event_id, type, idempotency_key, occurred_at, created_at, deliveries: deliveries.map(presentScheduled) };
 }
 
 export function presentDeliveryWithAttempts({ attempts, ...delivery }: DeliveryWithAttempts) {
