@@ -57,8 +57,8 @@ export class Acceptor {
   }
 
   /**
-   * The same for one of many, whose turn it is when the one before has begun: the event is matched then, and waits to be
-   * stored. `stored` answers as `accept` does, and may reject at any time from then on.
+   * The same for one of many, whose turn it is when the one before has begun: the event is matched then, and waits to
+   * be stored. `stored` answers as `accept` does, and may reject at any time from then on.
    */
   begin(incoming: IncomingEvent, allowance: Allowance | null): BegunEvent | Promise<BegunEvent> {
     const fingerprint = incoming.idempotencyKey === null ? null : fingerprintOf(incoming);

@@ -16,8 +16,8 @@ export type MatchedDeliveries = { configVersion: number; deliveries: NewDelivery
 
 /**
  * One delivery for each matching subscription; its id carries its destination's shard. Null: there would be more than
- * `max`. `destinationIds`: of these destinations only. At once, but where matching takes a while, as a large event's may:
- * that may reject with ApiError `unavailable`.
+ * `max`. `destinationIds`: of these destinations only. At once, but where matching takes a while, as a large event's
+ * may: that may reject with ApiError `unavailable`.
  */
 export function matchDeliveries(
   configuration: Configuration,

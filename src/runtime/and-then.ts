@@ -1,5 +1,5 @@
-// What is mostly there at once, and now and then has to be waited for: a promise for each would cost every event several
-// turns of the microtask queue and a kilobyte of garbage.
+// What is mostly there at once, and now and then has to be waited for: a promise for each would cost every event
+// several turns of the microtask queue and a kilobyte of garbage.
 
 /** `next` of a value: at once if that is there. */
 export function andThen<Value, Next>(
