@@ -163,10 +163,12 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
 // The beginning of a response's body, as much of it as is kept, in memory of its own: undici's chunks are views of read
 // buffers, which would be kept alive whole. One growing buffer: an array for each chunk of one byte takes a hundred.
 
+const NOTHING = new Uint8Array(0);
+
 class KeptBody {
   /** Bytes that there were, kept or not. */
   offered = 0;
-  #buffer = new Uint8Array(0);
+  #buffer = NOTHING;
   #bytes = 0;
 
   get length(): number {

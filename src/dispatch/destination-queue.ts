@@ -33,17 +33,10 @@ export class Place implements HeapPlace, ReadyPlace {
   countedWaiting = 0;
 }
 
-/** `overdueSince`: when the oldest was due that may go out and has not; Unix ms, null: there is none. */
-export type DestinationLoad = {
-  destination: DestinationWithKeys;
-  inFlight: number;
-  inFlightLimit: number;
-  overdueSince: number | null;
-};
-
 /** As long as a hung receiver that answers again may be overlooked. */
 const PROBE_INTERVAL_MS = 1_600;
 
+/** `lost`: the result of an attempt under way is recorded only if no other node has touched the delivery since. */
 type State = 'active' | 'pausing' | 'paused' | 'deleted' | 'released' | 'lost';
 
 export class DestinationQueue {
@@ -76,14 +69,17 @@ export class DestinationQueue {
     return this.#schedule;
   }
 
+  get state(): State {
+    return this.#state;
+  }
+
   /** Another node, or nobody, sends to this destination. */
   get isOver(): boolean {
     return this.#state === 'deleted' || this.#state === 'released' || this.#state === 'lost';
   }
 
-  /** The result of an attempt under way is recorded only if no other node has touched the delivery since. */
-  get isLost(): boolean {
-    return this.#state === 'lost';
+  get isPaused(): boolean {
+    return this.#state === 'paused' || this.#state === 'pausing';
   }
 
   /** There is nothing to do, and nothing to remember that a new queue would not know. */
@@ -92,42 +88,26 @@ export class DestinationQueue {
     return !hasWork && this.health.isNeutral(at.now) && this.pace.isNeutral(at);
   }
 
-  load(now: number): DestinationLoad {
-    const { maxInFlight } = this.#destination;
-    const isHeld = this.#isPaused() || this.health.heldUntil > now;
-    const dueAt = isHeld ? NEVER : this.backlog.earliestDueAt();
-    return {
-      destination: this.#destination,
-      inFlight: this.inFlight.count,
-      inFlightLimit: Math.min(maxInFlight, this.health.inFlightLimit),
-      overdueSince: dueAt < now ? dueAt : null,
-    };
-  }
-
   // ── What comes in ──
 
   /** False: it waits in the store. `room`: how many may wait in memory. */
   offer(delivery: OpenDelivery, room: number, { now }: Instant): boolean {
     // A hold by Retry-After ends by itself, so that new deliveries may wait in memory meanwhile.
-    return this.backlog.offer(delivery, { room, now, onlyForced: this.#isPaused() });
+    return this.backlog.offer(delivery, { room, now, onlyForced: this.isPaused });
   }
 
   /** What it would take from the store now. */
   appetite(room: number, { now }: Instant): Appetite {
-    return { room, now, onlyForced: this.#isPaused() || this.health.heldUntil > now };
+    return { room, now, onlyForced: this.isPaused || this.health.heldUntil > now };
   }
 
   /** `refill`: null where the read failed. */
   endRefill(refill: Refilled | null, at: Instant): void {
     const found = this.isOver ? { deliveries: [], nextDueAt: null } : refill;
-    this.backlog.endRefill(found, { at, onlyForced: this.#isPaused() });
+    this.backlog.endRefill(found, { at, onlyForced: this.isPaused });
   }
 
   // ── What goes out ──
-
-  canStart(at: Instant): boolean {
-    return this.startableAt(at) <= at.monotonic;
-  }
 
   /** Monotonic ms at which the first waiting delivery may start, as things stand; NEVER: not by time alone. */
   startableAt(at: Instant): number {
@@ -136,7 +116,7 @@ export class DestinationQueue {
     const { count, currentCount, unsentCount, lastStartAt } = this.inFlight;
     if (count >= this.#destination.maxInFlight) return NEVER;
     if (isForced(first)) return this.pace.forcedMayStartAt(at, unsentCount);
-    if (this.#isPaused()) return NEVER;
+    if (this.isPaused) return NEVER;
     // Deliveries in memory were due when they came, and stay due if the wall clock is set back.
     const heldMs = Math.max(0, this.health.heldUntil - at.now);
     const { inFlightLimit, spacingMs } = this.health;
@@ -151,15 +131,17 @@ export class DestinationQueue {
     return this.inFlight.count < this.#window.earned(monotonic);
   }
 
-  /** Monotonic ms at which time alone makes something possible here: a start, or a look into the store. */
-  nextLookAt(at: Instant): number {
-    const startAt = this.startableAt(at);
+  /**
+   * Monotonic ms at which time alone makes something possible here: a start, at `startAt` by `startableAt`, or a look
+   * into the store.
+   */
+  nextLookAt(at: Instant, startAt: number): number {
     const storeAt = Math.max(this.backlog.storeDueAt(), this.health.heldUntil);
-    if (this.#isPaused() || storeAt === NEVER || storeAt <= at.now) return startAt;
+    if (this.isPaused || storeAt === NEVER || storeAt <= at.now) return startAt;
     return Math.min(startAt, at.monotonic + (storeAt - at.now));
   }
 
-  /** Takes the first waiting delivery onto the wire; call only when `canStart`. */
+  /** Takes the first waiting delivery onto the wire; call only when `startableAt` has come. */
   start(at: Instant): AttemptUnderWay {
     this.pace.noteStart(at);
     return this.inFlight.start(this.backlog.take(), at.monotonic);
@@ -168,7 +150,7 @@ export class DestinationQueue {
   /** Whether what was started must not be sent after all: since then the destination was changed, or held. */
   isHeldBack(delivery: OpenDelivery, now: number): boolean {
     if (this.inFlight.sentCount >= this.#destination.maxInFlight) return true;
-    return !isForced(delivery) && (this.#isPaused() || this.health.heldUntil > now);
+    return !isForced(delivery) && (this.isPaused || this.health.heldUntil > now);
   }
 
   /** The request of an attempt goes out. */
@@ -193,7 +175,7 @@ export class DestinationQueue {
     if (!this.isOver) this.#state = destination.status;
     this.health.setMaxInFlight(destination.maxInFlight);
     this.pace.setRate(destination.ratePerSecond, at);
-    if (this.#isPaused()) this.backlog.putBackScheduled();
+    if (this.isPaused) this.backlog.putBackScheduled();
     else if (wasPaused) this.health.reset();
   }
 
@@ -216,8 +198,25 @@ export class DestinationQueue {
     this.backlog.forgetWaiting();
     return this.backlog.drained();
   }
+}
 
-  #isPaused(): boolean {
-    return this.#state === 'paused' || this.#state === 'pausing';
-  }
+/** `overdueSince`: when the oldest was due that may go out and has not; Unix ms, null: there is none. */
+export type DestinationLoad = {
+  destination: DestinationWithKeys;
+  inFlight: number;
+  inFlightLimit: number;
+  overdueSince: number | null;
+};
+
+export function loadOf(
+  { destination, isPaused, inFlight, health, backlog }: DestinationQueue,
+  now: number,
+): DestinationLoad {
+  const dueAt = isPaused || health.heldUntil > now ? NEVER : backlog.earliestDueAt();
+  return {
+    destination,
+    inFlight: inFlight.count,
+    inFlightLimit: Math.min(destination.maxInFlight, health.inFlightLimit),
+    overdueSince: dueAt < now ? dueAt : null,
+  };
 }

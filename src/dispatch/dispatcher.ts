@@ -15,6 +15,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
+import { loadOf } from './destination-queue.ts';
 import type { DestinationLoad, DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import type { Ownership } from '../model/ownership.ts';
@@ -195,11 +196,12 @@ export class Dispatcher {
   /** How every destination is doing that is in memory: those with anything to send, and some more. */
   *listLoads(): Iterable<DestinationLoad> {
     const { now } = this.#queues.instant();
-    for (const queue of this.#queues.list()) yield queue.load(now);
+    for (const queue of this.#queues.list()) yield loadOf(queue, now);
   }
 
   loadOf(id: DestinationId): DestinationLoad | null {
-    return this.#queues.get(id)?.load(this.#queues.instant().now) ?? null;
+    const queue = this.#queues.get(id);
+    return queue === undefined ? null : loadOf(queue, this.#queues.instant().now);
   }
 
   // ── From ready to settled ──
@@ -218,7 +220,8 @@ export class Dispatcher {
       if (queue === null) return;
       const at = this.#queues.instant();
       // Time has passed since the queue was found ready: its rate limit may have been lowered, its window be smaller.
-      if (queue.canStart(at) && (!areScarce || queue.isWithinEarned(at))) void this.#run(queue, queue.start(at));
+      const isReady = queue.startableAt(at) <= at.monotonic;
+      if (isReady && (!areScarce || queue.isWithinEarned(at))) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }
   }

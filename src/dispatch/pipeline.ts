@@ -92,7 +92,7 @@ export class AttemptPipeline {
       schedule: queue.schedule,
       health,
       pauseDestination: isFailing ? 'failing' : null,
-      isOurs: () => !queue.isLost && ownership.isAlive(),
+      isOurs: () => queue.state !== 'lost' && ownership.isAlive(),
     });
     if (isPausing && (decision === null || decision.pauseDestination === null)) queue.setPausing(false);
     const { eventType, traceparent } = payload;

@@ -117,9 +117,10 @@ export class Queues {
     // A queue with nothing to do stays until the next sweep, unless there are very many: it will have work again soon.
     const isGone = queue.isOver || (this.#byId.size > QUEUES_KEPT_MAX && queue.isIdle(at));
     if (isGone && this.#byId.get(queue.id) === queue) this.#byId.delete(queue.id);
-    const isReady = !isGone && queue.canStart(at);
+    const startAt = isGone ? NEVER : queue.startableAt(at);
+    const isReady = startAt <= at.monotonic;
     this.#ready.update(queue, isReady ? (queue.isWithinEarned(at) ? 'earners' : 'others') : null);
-    this.#heap.schedule(queue, isGone || isReady ? NEVER : queue.nextLookAt(at));
+    this.#heap.schedule(queue, isGone || isReady ? NEVER : queue.nextLookAt(at, startAt));
     if (!isGone && backlog.refillWanted(queue.appetite(this.room(), at)) > 0) this.#refiller.want(queue);
   }
 

@@ -10,6 +10,7 @@ import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId } from '../../src/model/id.ts';
 import { destinationWith } from '../support/destinations.ts';
 import { openDelivery } from '../support/deliveries.ts';
+import { canStart, nextLookAt } from '../support/queues.ts';
 
 const NOW = 1_800_000_000_000;
 const CAPACITY = 1_000;
@@ -31,7 +32,7 @@ function queueOf(overrides: Partial<DestinationWithKeys> = {}): DestinationQueue
 /** Starts all that may start; how many. */
 function startAll(queue: DestinationQueue, instant = at()): AttemptUnderWay[] {
   const started: AttemptUnderWay[] = [];
-  while (queue.canStart(instant)) started.push(queue.start(instant));
+  while (canStart(queue, instant)) started.push(queue.start(instant));
   return started;
 }
 
@@ -167,8 +168,8 @@ describe('between the start and the sending', () => {
     queue.offer(delivery(1), CAPACITY, at());
     queue.pace.rest(at());
     queue.backlog.force(forced(2));
-    assert.equal(queue.canStart(at(249)), false);
-    assert.equal(queue.nextLookAt(at()), 250);
+    assert.equal(canStart(queue, at(249)), false);
+    assert.equal(nextLookAt(queue, at()), 250);
     assert.equal(startAll(queue, at(250)).length, 2);
   });
 });
@@ -222,9 +223,9 @@ describe('a pause that a result brings', () => {
     const queue = queueOf();
     for (const n of [1, 2]) queue.offer(delivery(n), CAPACITY, at());
     queue.setPausing(true);
-    assert.equal(queue.canStart(at()), false);
+    assert.equal(canStart(queue, at()), false);
     queue.setPausing(false);
-    assert.equal(queue.canStart(at()), true);
+    assert.equal(canStart(queue, at()), true);
     queue.setPausing(true);
     queue.change(destinationWith({ status: 'paused', pausedReason: 'gone' }), at());
     assert.equal(queue.backlog.waitingCount(), 0);

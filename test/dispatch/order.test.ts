@@ -11,6 +11,7 @@ import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 import { destinationWith } from '../support/destinations.ts';
 import { openDelivery } from '../support/deliveries.ts';
+import { canStart, nextLookAt } from '../support/queues.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -105,11 +106,11 @@ describe('a destination’s queue', () => {
     for (const number of [1, 2, 3]) queue.offer(open(number), CAPACITY, at());
     queue.start(at());
     const attempt = queue.start(at());
-    assert.equal(queue.canStart(at()), false);
+    assert.equal(canStart(queue, at()), false);
     queue.backlog.force(open(4, forced));
-    assert.equal(queue.canStart(at()), false);
+    assert.equal(canStart(queue, at()), false);
     queue.inFlight.end(attempt);
-    assert.equal(queue.canStart(at()), true);
+    assert.equal(canStart(queue, at()), true);
   });
 
   test('that is paused starts forced ones only, and holds the rest in the store', () => {
@@ -165,7 +166,7 @@ describe('a destination’s queue', () => {
     const queue = queueOf();
     queue.backlog.noteStored(NOW + 5_000);
     assert.equal(queue.backlog.refillWanted(queue.appetite(1_000, at(4_999))), 0);
-    assert.equal(queue.nextLookAt(at(1_000)), 5_000);
+    assert.equal(nextLookAt(queue, at(1_000)), 5_000);
     assert.ok(queue.backlog.refillWanted(queue.appetite(1_000, at(5_000))) > 0);
   });
 
@@ -182,10 +183,10 @@ describe('a destination’s queue', () => {
     const stored = { destinationId: 'dst_1', failingSince: null, failureCount: 0, heldUntil: NOW + 60_000 } as const;
     const queue = new DestinationQueue(destination(), stored, at());
     queue.offer(open(1), CAPACITY, at());
-    assert.equal(queue.canStart(at()), false);
-    assert.equal(queue.nextLookAt(at()), 60_000);
+    assert.equal(canStart(queue, at()), false);
+    assert.equal(nextLookAt(queue, at()), 60_000);
     queue.backlog.force(open(2, forced));
     assert.equal(queue.start(at()).delivery.id, 'dlv_0002');
-    assert.equal(queue.canStart(at(60_000)), true);
+    assert.equal(canStart(queue, at(60_000)), true);
   });
 });
