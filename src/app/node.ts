@@ -77,7 +77,7 @@ function createWork({ modes }: Base, { follower, dispatcher }: Parts): Work {
     release: (shards, graceMs) => dispatcher().release(shards, graceMs),
     busyShards: () => dispatcher().busyShards(),
     wake: (destinations, kind) => dispatcher().wake(destinations, kind),
-    resume: () => dispatcher().resume(),
+    resume: () => dispatcher().pump(),
     environments: () => [...modes.keys()],
     async catchUp(environment) {
       await follower.catchUp(environment);
@@ -101,7 +101,7 @@ function createNodeOnFiles(base: Base, node: NodeIdentity, { dispatcher }: Parts
       ),
     onRecovered() {
       log.warn({ data_dir: dataDir }, 'the data directory is back as it was: the service goes on');
-      dispatcher().resume();
+      dispatcher().pump();
     },
     onError,
   });

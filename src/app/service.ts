@@ -170,7 +170,7 @@ function createDelivering(base: Base, { matching, observer, node, hearOfStreams 
     onTrouble: (error) => log.error({ err: error }, 'results cannot be stored; no new attempts until they can'),
     onRecovered: () => {
       log.warn('results are stored again');
-      dispatcher.resume();
+      dispatcher.pump();
     },
   });
   const payloads = new Payloads(store, settings.PAYLOAD_CACHE);

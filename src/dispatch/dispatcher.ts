@@ -122,7 +122,7 @@ export class Dispatcher {
       const end = first + OFFERS_PER_TURN;
       const takenCount = this.#queues.offer(deliveries.slice(first, end), storedAt);
       if (takenCount > 0) this.#options.payloads.put(event, body, takenCount);
-      this.#pump();
+      this.pump();
       if (end < deliveries.length) this.#options.clock.afterTurn(() => offerFrom(end));
     };
     offerFrom(0);
@@ -178,11 +178,6 @@ export class Dispatcher {
     for (const { aborter } of queue.inFlight.list()) aborter.abort();
   }
 
-  /** Results can be stored again, or the lease was renewed: go on. */
-  resume(): void {
-    this.#pump();
-  }
-
   /** The shards that have something on the wire, or results that are not stored yet. */
   busyShards(): Set<number> {
     const busy = this.#queues.list().filter(({ backlog }) => backlog.inMemory.size > backlog.waitingCount());
@@ -207,13 +202,13 @@ export class Dispatcher {
   // ── From ready to settled ──
 
   /**
-   * Starts attempts while there are slots, and destinations that may. A start takes up to a tenth of a millisecond (a
-   * socket, a signature), and an event may have thousands of deliveries: after some of them all else gets its turn.
+   * Starts attempts while there are slots, and destinations that may. To be called also when results can be stored
+   * again, and when the lease was renewed. A start takes up to a tenth of a millisecond (a socket, a signature), and an
+   * event may have thousands of deliveries: after some of them all else gets its turn.
    */
-  #pump(): void {
+  pump(): void {
     if (this.#isPumpPlanned) return;
-    for (let started = 0; ; started++) {
-      if (started === STARTS_PER_TURN) return this.#pumpLater();
+    for (let started = 0; started < STARTS_PER_TURN; started++) {
       const mayStart = this.#isRunning && this.#slots.isFree() && this.#options.pipeline.mayRun();
       const areScarce = this.#slots.areScarce();
       const queue = mayStart ? this.#queues.firstReady(areScarce) : null;
@@ -224,13 +219,10 @@ export class Dispatcher {
       if (isReady && (!areScarce || queue.isWithinEarned(at))) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }
-  }
-
-  #pumpLater(): void {
     this.#isPumpPlanned = true;
     this.#options.clock.afterTurn(() => {
       this.#isPumpPlanned = false;
-      this.#pump();
+      this.pump();
     });
   }
 
@@ -274,7 +266,7 @@ export class Dispatcher {
   #lookAt(queues: DestinationQueue[]): void {
     const at = this.#queues.instant();
     for (const queue of queues) this.#queues.update(queue, at);
-    this.#pump();
+    this.pump();
   }
 }
 

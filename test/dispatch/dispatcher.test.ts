@@ -175,7 +175,7 @@ describe('slots', () => {
     offer('dst_a', 5);
     assert.equal(onWireOf('dst_a'), 0);
     isAlive = true;
-    dispatcher.resume();
+    dispatcher.pump();
     assert.equal(onWireOf('dst_a'), 5);
   });
 });

@@ -133,7 +133,7 @@ describe('a lease that has run out', () => {
     await clock.run(5_000);
     assert.equal(onWire.size, 0);
     state.isAlive = true;
-    dispatcher.resume();
+    dispatcher.pump();
     await settle();
     assert.equal(onWire.size, 4);
   });
