@@ -77,8 +77,11 @@ export class Connection implements MemoryUser {
     else if (!hasRoom) this.socket.destroy();
   }
 
-  /** Counts what an answer takes until the caller has taken it. False: there is no room for so much. */
-  holdAnswer(response: ServerResponse, bytes: number): boolean {
+  /**
+   * Counts what an answer takes until the caller has taken it; less than nothing, where it is not sent after all. False:
+   * there is no room for so much.
+   */
+  chargeAnswer(response: ServerResponse, bytes: number): boolean {
     const exchange = this.#exchanges.find((other) => other.response === response);
     return exchange === undefined || this.#holdFor(exchange, bytes);
   }
@@ -86,12 +89,6 @@ export class Connection implements MemoryUser {
   /** The answer under way has no end. */
   beginEndless(): void {
     this.#pace = new TakePace(this.socket, OF_ENDLESS_ANSWERS);
-  }
-
-  /** An answer that was counted is not sent after all. */
-  releaseAnswer(response: ServerResponse, bytes: number): void {
-    const exchange = this.#exchanges.find((other) => other.response === response);
-    if (exchange !== undefined) this.#holdFor(exchange, -bytes);
   }
 
   /** False: there is no room for so much. */

@@ -20,8 +20,8 @@ export function holdAnswer(reply: FastifyReply, payload: unknown, connections: C
   const connection = connections.of(request.raw.socket);
   if (connection === undefined || request.method === 'HEAD' || payload == null) return payload;
   const charge = (bytes: number): void => {
-    if (connection.holdAnswer(raw, bytes) || request.method !== 'GET' || bytes <= SLICE_BYTES) return;
-    connection.releaseAnswer(raw, bytes);
+    if (connection.chargeAnswer(raw, bytes) || request.method !== 'GET' || bytes <= SLICE_BYTES) return;
+    connection.chargeAnswer(raw, -bytes);
     if (payload instanceof Readable) payload.destroy();
     throw overBudget();
   };
