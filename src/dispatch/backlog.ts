@@ -22,6 +22,8 @@ export class Backlog {
   /** Sorted by (dueAt, id): forced ones first. */
   #waiting: OpenDelivery[] = [];
   readonly #inMemory = new Set<DeliveryId>();
+  /** Waiting, on the wire, or not yet recorded. */
+  readonly inMemory: ReadonlySet<DeliveryId> = this.#inMemory;
   /** When the earliest delivery that is only in the store is due, as far as we know. */
   #storeDueAt = NEVER;
   /** While a refill is read: what became known of the store meanwhile, for the refill's answer may be older. */
@@ -39,11 +41,6 @@ export class Backlog {
 
   waitingCount(): number {
     return this.#waiting.length;
-  }
-
-  /** Waiting, on the wire, or not yet recorded. */
-  get inMemory(): ReadonlySet<DeliveryId> {
-    return this.#inMemory;
   }
 
   /** Monotonic ms at which the last refill ended. */
