@@ -187,16 +187,9 @@ export class DestinationQueue {
     if (this.#state === (isPausing ? 'active' : 'pausing')) this.#state = isPausing ? 'pausing' : 'active';
   }
 
-  delete(): void {
-    this.#state = 'deleted';
+  end(state: 'deleted' | 'released' | 'lost'): void {
+    this.#state = state;
     this.backlog.forgetWaiting();
-  }
-
-  /** Its shard goes to another node. Resolves when nothing of it is on the wire, and every result is stored. */
-  release({ isLost }: { isLost: boolean }): Promise<void> {
-    this.#state = isLost ? 'lost' : 'released';
-    this.backlog.forgetWaiting();
-    return this.backlog.drained();
   }
 }
 

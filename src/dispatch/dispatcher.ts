@@ -106,7 +106,8 @@ export class Dispatcher {
    */
   async release(shards: ReadonlySet<number>, graceMs: number): Promise<void> {
     const queues = this.#queues.list().filter(({ id }) => shards.has(idShard(id)));
-    const drained = Promise.all(queues.map((queue) => queue.release({ isLost: graceMs === 0 })));
+    for (const queue of queues) queue.end(graceMs === 0 ? 'lost' : 'released');
+    const drained = Promise.all(queues.map(({ backlog }) => backlog.drained()));
     this.#lookAt(queues);
     if (graceMs > 0) await Promise.race([drained, delay(this.#options.clock, graceMs)]);
     abandon(queues);
@@ -173,7 +174,7 @@ export class Dispatcher {
     this.#work.forget(id);
     const queue = this.#queues.get(id);
     if (queue === undefined) return;
-    queue.delete();
+    queue.end('deleted');
     this.#queues.update(queue, this.#queues.instant());
     for (const { aborter } of queue.inFlight.list()) aborter.abort();
   }

@@ -179,7 +179,7 @@ describe('a refill', () => {
     const queue = queueOf();
     queue.backlog.noteStored(NOW);
     queue.backlog.beginRefill();
-    queue.delete();
+    queue.end('deleted');
     queue.endRefill(refilled(delivery(1)), at());
     assert.deepEqual([queue.backlog.waitingCount(), [...queue.backlog.inMemory]], [0, []]);
   });
