@@ -94,7 +94,7 @@ test('one that has nothing to fetch by its turn is passed over', async () => {
   const [deleted, wanting] = [queueOf('dst_1'), queueOf('dst_2')];
   refiller.want(deleted);
   refiller.want(wanting);
-  deleted.delete();
+  deleted.end('deleted');
   await settle();
   assert.deepEqual(
     reads[0]!.requests.map(({ destinationId }) => destinationId),

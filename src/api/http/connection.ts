@@ -78,8 +78,8 @@ export class Connection implements MemoryUser {
   }
 
   /**
-   * Counts what an answer takes until the caller has taken it; less than nothing, where it is not sent after all. False:
-   * there is no room for so much.
+   * Counts what an answer takes until the caller has taken it; less than nothing, where it is not sent after all.
+   * False: there is no room for so much.
    */
   chargeAnswer(response: ServerResponse, bytes: number): boolean {
     const exchange = this.#exchanges.find((other) => other.response === response);
