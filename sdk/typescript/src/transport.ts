@@ -28,6 +28,9 @@ export type TransportOptions = {
   fetch: typeof globalThis.fetch;
 };
 
+type Answer = { text: string; json: unknown };
+const NOTHING: Answer = { text: '', json: undefined };
+
 /** That the deadline is shared among: one that hangs leaves time for two more. */
 const TRIES_IN_DEADLINE = 3;
 /** The answer to a batch of 1,000 events with 100,000 deliveries has less than half of it. */
@@ -44,18 +47,29 @@ export class Transport {
 
   /** The answer's JSON. */
   async call<T>(call: Call, options: CallOptions = {}): Promise<T> {
+    return (await this.#exchange(call, options)).json as T;
+  }
+
+  /** The answer's JSON as it came, with all digits of its numbers. */
+  async callText(call: Call, options: CallOptions = {}): Promise<string> {
+    return (await this.#exchange(call, options)).text;
+  }
+
+  #exchange(call: Call, options: CallOptions): Promise<Answer> {
     let wasUnanswered = false;
-    const attempt = async (signal: AbortSignal): Promise<unknown> => {
+    const attempt = async (signal: AbortSignal): Promise<Answer> => {
       try {
         return await readAnswer(await this.#send(call, signal));
       } catch (error) {
         // The first DELETE did it, then; its answer was lost on the way.
-        if (wasUnanswered && call.method === 'DELETE' && error instanceof ApiError && error.status === 404) return null;
+        if (wasUnanswered && call.method === 'DELETE' && error instanceof ApiError && error.status === 404) {
+          return NOTHING;
+        }
         wasUnanswered ||= error instanceof ConnectionError || signal.aborted;
         throw error;
       }
     };
-    return (await this.#retrying(call, options, attempt)) as T;
+    return this.#retrying(call, options, attempt);
   }
 
   /** An answer that goes on for as long as somebody reads it; `signal` ends it, and no deadline does. */
@@ -145,16 +159,16 @@ function searchOf(query: Query): string {
 }
 
 /** Throws what the answer says went wrong. */
-async function readAnswer(response: Response): Promise<unknown> {
+async function readAnswer(response: Response): Promise<Answer> {
   const text = await readText(response);
-  if (response.status === 204) return undefined;
+  if (response.status === 204) return NOTHING;
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     throw unexpected(response, 'is no JSON');
   }
-  if (response.ok) return json;
+  if (response.ok) return { text, json };
   const { error } = (json ?? {}) as { error?: unknown };
   if (!isRefused(error)) throw unexpected(response, 'is no error of Postrider’s');
   throw refusalOf(error, response.status, readRetryAfter(response.headers.get('retry-after')));

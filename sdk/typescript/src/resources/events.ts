@@ -2,7 +2,7 @@
 // idempotency key, its own or one that is made here.
 import type { CallOptions } from '../deadline.ts';
 import { UnexpectedAnswerError, type ApiError } from '../errors.ts';
-import { encodeEvent, type JsonText } from '../json-text.ts';
+import { bodyTextOf, encodeEvent, JsonText } from '../json-text.ts';
 import { List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { isRefused, refusalOf } from '../refusals.ts';
@@ -54,6 +54,13 @@ export class Events {
 
   get(id: string, options?: CallOptions): Promise<EventWithBody> {
     return this.#transport.call({ method: 'GET', path: pathOf('events', id) }, options);
+  }
+
+  /** Its body as it was published, with all digits of its numbers; null: it has been erased. */
+  async body(id: string, options?: CallOptions): Promise<JsonText | null> {
+    const event = await this.#transport.callText({ method: 'GET', path: pathOf('events', id) }, options);
+    const body = bodyTextOf(event);
+    return body === 'null' ? null : new JsonText(body);
   }
 
   /** Makes new deliveries of an old event: for all that subscribe to it now, or for those named. */
