@@ -4,14 +4,14 @@
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Service } from '../test/e2e/service.ts';
 import { installBuilt } from '../test/sdk/build.ts';
 import { Proxy } from '../test/sdk/proxy.ts';
 
-const RUNTIMES = ['node@20', 'node@22', 'node@24', 'node@26', 'bun', 'deno'];
+const RUNTIMES = ['node@20', 'node@22', 'node@24', 'node@26', 'bun', 'deno', 'workerd'];
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/runtimes');
 const PROGRAM = 'runtime-program.mjs';
@@ -21,26 +21,52 @@ const DENO_FLAGS = ['run', '--allow-all', '--node-modules-dir=manual', '--quiet'
 
 const run = promisify(execFile);
 
+/** What runs a worker, and what makes one file of it. */
+const WORKER_TOOLS = ['workerd', 'rolldown'];
+const WORKER = `import { main } from './${PROGRAM}';
+export default { test: (controller, { ARGV }) => main(ARGV) };`;
+
 /** Resolves to its program. */
 async function install(runtime: string): Promise<string> {
   const folder = join(CACHE, runtime);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
   const flags = ['--no-audit', '--no-fund', '--no-save', '--loglevel=error', '--prefix', folder];
-  await run('npm', ['install', ...flags, runtime], { cwd: folder, timeout: TIMEOUT_MS });
+  const packages = runtime === 'workerd' ? WORKER_TOOLS : [runtime];
+  await run('npm', ['install', ...flags, ...packages], { cwd: folder, timeout: TIMEOUT_MS });
   return join(folder, 'node_modules/.bin', runtime.split('@')[0]!);
+}
+
+/** A worker is one file, and what it may ask is said beside it. Resolves to what runs it. */
+async function makeWorker(program: string, argv: string[]): Promise<string[]> {
+  writeFileSync(join(project, 'worker.mjs'), WORKER);
+  const bundler = join(dirname(program), 'rolldown');
+  await run(bundler, ['worker.mjs', '--file', 'worker.js', '--format', 'esm'], { cwd: project, timeout: TIMEOUT_MS });
+  const config = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (services = [
+  (name = "main", worker = (
+    modules = [(name = "worker", esModule = embed "worker.js")],
+    compatibilityDate = "2025-01-01",
+    bindings = [(name = "ARGV", json = ${JSON.stringify(JSON.stringify(argv))})],
+    globalOutbound = "network"
+  )),
+  (name = "network", network = (allow = ["public", "private"]))
+]);`;
+  writeFileSync(join(project, 'worker.capnp'), config);
+  return ['test', 'worker.capnp'];
 }
 
 async function tryOn(runtime: string, argv: string[]): Promise<string> {
   try {
     const program = await install(runtime);
     const { stdout } = await run(program, ['--version']);
+    const line = runtime === 'workerd' ? await makeWorker(program, argv) : [PROGRAM, ...argv];
     const flags = runtime === 'deno' ? DENO_FLAGS : [];
-    const result = await run(program, [...flags, PROGRAM, ...argv], { cwd: project, timeout: TIMEOUT_MS }).then(
+    const result = await run(program, [...flags, ...line], { cwd: project, timeout: TIMEOUT_MS }).then(
       () => 'works',
-      ({ stderr }: { stderr: string }) => `fails: ${stderr.trim().split('\n')[0]}`,
+      ({ stderr }: { stderr: string }) => `fails: ${/.*Error.*/.exec(stderr)?.[0] ?? stderr.trim().split('\n')[0]}`,
     );
-    return `| ${runtime.split('@')[0]} | ${/\d+(\.\d+)+/.exec(stdout)![0]} | ${result} |`;
+    return `| ${runtime.split('@')[0]} | ${/\d+(?:[.-]\d+)+/.exec(stdout)![0]} | ${result} |`;
   } catch (error) {
     return `| ${runtime} | not installed | ${String(error).split('\n')[0]} |`;
   }

@@ -78,7 +78,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['model', 'runtime', STORE, 'attempt', 'record'],
   cluster: ['model', 'runtime', STORE, CLUSTER_STORE],
   stream: ['model', 'runtime', STORE, CLUSTER_STORE],
-  relay: ['model', 'runtime', ...WIRE],
+  relay: ['model', 'runtime', 'sdk', ...WIRE],
   api: ['model', 'runtime', STORE, 'json', 'accept', 'match', 'stats', 'stream', 'operate', 'attempt/guard.ts'],
   'config.ts': ['model', 'attempt/guard.ts', 'tracing/settings.ts', 'package.json'],
   app: ['model', 'runtime', STORE, CLUSTER_STORE, 'store', ...PATH, 'tracing', 'config.ts'],

@@ -5,6 +5,7 @@ import { systemRandom } from '../runtime/random.ts';
 import { formatTime } from '../model/time.ts';
 import { BATCH_EVENTS_MAX } from '../model/event.ts';
 import { OutboxError } from '../relay/outbox-table.ts';
+import { connect } from '../relay/publish.ts';
 import { Denied } from '../relay/publishing.ts';
 import { GaveUp, Relay } from '../relay/relay.ts';
 import type { News, RelayOptions, Side } from '../relay/relay.ts';
@@ -84,7 +85,7 @@ function idTypeOf(line: CommandLine): IdType {
   return found;
 }
 
-type Options = Omit<RelayOptions, 'onNews'> & { sourceName: string };
+type Options = Omit<RelayOptions, 'onNews'> & { sourceName: string; url: string };
 
 function readOptions(line: CommandLine, table: string): Options {
   const source = sourceOf(line);
@@ -93,7 +94,8 @@ function readOptions(line: CommandLine, table: string): Options {
     source: readDatabaseAddress(source, '--source'),
     sourceName: nameDatabase(source),
     table,
-    service: { url, key, userAgent: `Postrider-relay/${VERSION}` },
+    service: connect({ url, key, userAgent: `Postrider-relay/${VERSION}` }),
+    url,
     isKept: line.has('keep'),
     isOnce: line.has('once'),
     batchSize: batchSizeOf(line),
@@ -133,7 +135,7 @@ function explainEnd(error: unknown, { sourceName }: Options): string {
 
 const SIDES: Record<Side, string> = { service: 'the service', source: 'the database' };
 
-function createTeller({ sourceName, service }: Options, isJson: boolean) {
+function createTeller({ sourceName, url }: Options, isJson: boolean) {
   const counts = { published: 0, refused: 0 };
   const say = (event: string, facts: object, text: string): void => {
     const at = formatTime(systemClock.now());
@@ -168,7 +170,7 @@ function createTeller({ sourceName, service }: Options, isJson: boolean) {
         hearRefused(news.refused);
       } else if (news.kind === 'publishing') {
         const { table } = news;
-        say('publishing', { table, source: sourceName }, `publishing ${table} of ${sourceName} to ${service.url}`);
+        say('publishing', { table, source: sourceName }, `publishing ${table} of ${sourceName} to ${url}`);
       } else if (news.kind === 'standby') {
         say('standby', {}, 'another relay publishes this table: standing by');
       } else if (news.kind === 'recovered') say('recovered', { with: news.with }, `${SIDES[news.with]} is back`);

@@ -1,13 +1,14 @@
 // The work of the relay whose turn it is, in three loops that go on beside each other: rows are read, published in
 // batches, and deleted. A row is on its way from its reading until its deletion is committed; no transaction is open
 // meanwhile.
+import type { Postrider } from '../../sdk/typescript/src/postrider.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Backoff } from './backoff.ts';
 import type { Refusal, Row } from './outbox-table.ts';
 import type { Outbox } from './outbox.ts';
 import { publishBatch, refuseBeforehand, rowBytesMax } from './publish.ts';
-import type { Service, Trouble, Verdict } from './publish.ts';
+import type { Trouble, Verdict } from './publish.ts';
 import type { Turn } from './turn.ts';
 import { WaitingRows } from './waiting-rows.ts';
 
@@ -20,7 +21,7 @@ export type Unsettled = Map<string, Refusal | null>;
 type PublishingOptions = {
   outbox: Outbox;
   turn: Turn;
-  service: Service;
+  service: Postrider;
   backoff: Backoff;
   clock: Clock;
   batchSize: number;

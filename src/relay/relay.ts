@@ -1,5 +1,6 @@
 // A transactional outbox: what an application inserts in its own transactions is published, and deleted when Postrider
 // has it. Whatever breaks on the way, a row is deleted only after its 2xx, and published again only under its own key.
+import type { Postrider } from '../../sdk/typescript/src/postrider.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -8,7 +9,6 @@ import { Backoff } from './backoff.ts';
 import { describeOutbox } from './outbox-table.ts';
 import type { OutboxTable, Refusal } from './outbox-table.ts';
 import { Outbox } from './outbox.ts';
-import type { Service } from './publish.ts';
 import { Publishing } from './publishing.ts';
 import type { Unsettled } from './publishing.ts';
 import { explain, mayPass, openSource } from './source.ts';
@@ -19,7 +19,8 @@ import type { Turn } from './turn.ts';
 export type RelayOptions = {
   source: DatabaseAddress;
   table: string;
-  service: Omit<Service, 'clock'>;
+  /** Of `connect`: one that tries once. */
+  service: Postrider;
   /** Published rows are marked, not deleted. */
   isKept: boolean;
   /** To end when everything that is there is published. */
@@ -127,7 +128,7 @@ export class Relay {
     const publishing = new Publishing({
       outbox,
       turn,
-      service: { ...service, clock },
+      service,
       backoff: this.#service,
       clock,
       batchSize,

@@ -169,6 +169,10 @@ test('each line fits a terminal of 80 and of 120 columns', async (t) => {
   const screens = ['listen-80', 'listen-120', 'tail-80', 'tail-120'];
   const see = (name: string): Promise<string> => tmux('capture-pane', '-p', '-t', name);
   const texts = new Map<string, string>();
+  // While nothing happens, it says at least that it is there.
+  for (const name of ['tail-80', 'tail-120']) {
+    while (!(await see(name)).startsWith(`Following ${service.url}; Ctrl-C ends it.`)) await service.activity();
+  }
   const type = 'screen.shown.with.a.type.that.is.long';
   while (texts.size < screens.length) {
     await publish(type, '{"order":"A-1001","note":"0123456789012345678901234567890123456789012345678901234"}');

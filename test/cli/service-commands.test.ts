@@ -168,6 +168,8 @@ describe('an event on its way', () => {
     assert.equal(first.idempotency_key, 'order-1');
     const arrived = await receiver.arrival((request) => request.eventId === first.event_id);
     assert.ok(arrived.body.toString().endsWith(`"data":${body}}`), arrived.body.toString());
+    const shown = [await run('events', 'get', first.event_id), await run('events', 'get', first.event_id, '--json')];
+    for (const one of shown) assert.ok(one.includes(body), one);
     const text = await run('publish', 'order.paid', '--data', body);
     assert.match(text, new RegExp(`^evt_\\w+  order\\.paid  accepted\\n  dlv_\\w+  → ${destination}\\n$`));
     writeFileSync(join(folder, 'body.json'), '{"from":"file"}');

@@ -84,6 +84,13 @@ async function shootAll(browser: Browser, { url, keys, theme, width, paths }: Sh
   await page.getByRole('combobox').fill('or');
   await page.waitForTimeout(SETTLE_MS);
   await shoot(page, `search-${width}-${theme}`);
+  await page.goto('/test/destinations');
+  await page.getByRole('button', { name: 'Add a destination' }).click();
+  await page.getByRole('dialog').locator('summary').click();
+  await shoot(page, `add-destination-${width}-${theme}`);
+  await page.goto(paths['destination']!);
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await shoot(page, `rotate-${width}-${theme}`);
   for (const fault of faults) console.error(`${theme}, ${width}: ${fault}`);
 }
 

@@ -120,6 +120,7 @@ test('times are Dates or text, bodies are objects or JSON', async () => {
   assert.equal(event.occurred_at, at.toISOString());
   const request = await receiver.arrival(({ eventId }) => eventId === event.event_id);
   assert.ok(request.body.toString().endsWith(`"data":${text}}`));
+  assert.equal((await client.events.body(event.event_id))?.text, text);
   assert.throws(() => new JsonText('{"a":'), SyntaxError);
   const since = new Date(Date.parse(event.created_at));
   const listed = await Array.fromAsync(client.events.list({ type: 'exact.*', since }));

@@ -130,6 +130,12 @@ test('four tries, then what went wrong last', async () => {
   assert.equal(proxy.seen.length, 5);
 });
 
+test('one that may be tried only once is given all of the deadline', async () => {
+  const once = new Postrider({ apiKey: service.key, baseUrl: proxy.url, maxRetries: 0, timeoutMs: 300 });
+  proxy.failures = ['hang'];
+  await assert.rejects(once.stats.now(), /no answer within (29\d|300) ms/);
+});
+
 test('no earlier than Retry-After', async () => {
   proxy.failures = [refused(429, 'rate_limited', { 'retry-after': '1' })];
   await client.stats.now();
@@ -167,6 +173,7 @@ describe('an answer that is not Postrider’s', () => {
     'a page': { status: 200, body: '<html>' },
     'a page of an error': { status: 404, body: '<html>' },
     'JSON of somebody else': { status: 500, body: '{"error":"no"}' },
+    'a code and nothing else': { status: 500, body: '{"error":{"code":7,"message":"no"}}' },
     null: { status: 500, body: 'null' },
     'a redirect': { status: 301, body: '', headers: { location: 'https://example.com/' } },
   };
@@ -181,6 +188,31 @@ describe('an answer that is not Postrider’s', () => {
       assert.equal(proxy.seen.length, 1);
     });
   }
+});
+
+test('of an answer to a batch that has not one result for each event nothing is believed', async () => {
+  const accepted = { status: 202, event: { event_id: 'evt_1' } };
+  const conflict = { code: 'idempotency_key_conflict', message: 'said the proxy', request_id: 'req_1' };
+  const batch = [
+    { type: 'order.paid', body: {} },
+    { type: 'order.paid', body: {} },
+  ];
+  for (const data of [
+    undefined,
+    [accepted],
+    [accepted, accepted, accepted],
+    [accepted, null],
+    [accepted, { status: 202 }],
+    [accepted, { status: 202, error: conflict }],
+    [accepted, { status: 409 }],
+    [accepted, { status: 409, error: { ...conflict, param: 7 } }],
+  ]) {
+    proxy.failures = [{ status: 200, body: JSON.stringify({ data }) }];
+    await assert.rejects(client.events.publishBatch(batch), UnexpectedAnswerError, JSON.stringify(data));
+  }
+  proxy.failures = [{ status: 200, body: JSON.stringify({ data: [accepted, { status: 409, error: conflict }] }) }];
+  const [first, second] = await client.events.publishBatch(batch);
+  assert.deepEqual([first!.event?.event_id, second!.error?.code], ['evt_1', conflict.code]);
 });
 
 describe('an abort', () => {

@@ -3,10 +3,12 @@ import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { ApiError } from '../api/client.ts';
 import type { Destination, Schemas } from '../api/client.ts';
-import { Field, TextField } from './field.tsx';
+import { Field, SelectField, TextField } from './field.tsx';
+import { BroughtSecretField } from './secret.tsx';
 import { Fault } from './show.tsx';
 
-export type DestinationValues = Pick<Schemas['DestinationPatch'], 'name' | 'max_in_flight' | 'rate_per_second'> & {
+type Plain = 'name' | 'max_in_flight' | 'rate_per_second' | 'signature_style';
+export type DestinationValues = Pick<Schemas['DestinationPatch'], Plain> & {
   url: string;
   headers?: Record<string, string>;
   retry_policy?: Schemas['DestinationPatch']['retry_policy'];
@@ -15,7 +17,8 @@ export type DestinationValues = Pick<Schemas['DestinationPatch'], 'name' | 'max_
 type Props = {
   destination?: Destination;
   submit: string;
-  save: (values: DestinationValues) => Promise<void>;
+  /** `broughtSecret`: of a new one, instead of one that is made; null: none was given. */
+  save: (values: DestinationValues, broughtSecret: string | null) => Promise<void>;
   onCancel: () => void;
 };
 
@@ -29,13 +32,14 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
     setBusy(true);
     setError(null);
     try {
-      await save(valuesOf(draft));
+      await save(valuesOf(draft), draft.secret.trim() || null);
     } catch (refusal) {
       setError(refusal);
     } finally {
       setBusy(false);
     }
   };
+  const secretFault = error instanceof ApiError && error.param === '/signing_secret' ? error.message : null;
   const isUrlAtFault = error instanceof ApiError && (error.param === '/url' || error.code === 'url_not_reachable');
   return (
     <form className="stack" onSubmit={(event) => void onSubmit(event)}>
@@ -50,10 +54,15 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
       />
       <Field label="Name" value={draft.name} onChange={({ target }) => set({ name: target.value })} />
       <details>
-        <summary>Limits, headers, retries</summary>
-        <Options draft={draft} set={set} />
+        <summary>Limits, headers, retries, signatures</summary>
+        <div className="stack">
+          <Options draft={draft} set={set} />
+          {destination === undefined && (
+            <BroughtSecretField value={draft.secret} fault={secretFault} onChange={(secret) => set({ secret })} />
+          )}
+        </div>
       </details>
-      {!isUrlAtFault && <Fault error={error} />}
+      {!isUrlAtFault && secretFault === null && <Fault error={error} />}
       <div className="actions">
         <button type="button" className="button quiet" onClick={onCancel}>
           Cancel
@@ -68,7 +77,7 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
 
 function Options({ draft, set }: { draft: Draft; set: (change: Partial<Draft>) => void }) {
   return (
-    <div className="stack">
+    <>
       <Field
         label="Requests at once"
         type="number"
@@ -106,9 +115,26 @@ function Options({ draft, set }: { draft: Draft; set: (change: Partial<Draft>) =
         value={draft.schedule}
         onChange={({ target }) => set({ schedule: target.value })}
       />
-    </div>
+      <SelectField
+        label="Signature headers"
+        hint="Svix’s are for receivers that verify with Svix’s libraries."
+        value={draft.signatureStyle}
+        onChange={({ target }) => set({ signatureStyle: target.value as Draft['signatureStyle'] })}
+      >
+        {Object.entries(SIGNATURE_STYLES).map(([style, words]) => (
+          <option key={style} value={style}>
+            {words}
+          </option>
+        ))}
+      </SelectField>
+    </>
   );
 }
+
+export const SIGNATURE_STYLES: Record<Schemas['SignatureStyle'], string> = {
+  standard: 'webhook-* (Standard Webhooks)',
+  svix: 'webhook-* and svix-*',
+};
 
 type Draft = {
   url: string;
@@ -117,6 +143,8 @@ type Draft = {
   ratePerSecond: string;
   headers: string;
   schedule: string;
+  signatureStyle: Schemas['SignatureStyle'];
+  secret: string;
   /** The policy as it is, so that what this form does not show is not lost. */
   policy: Destination['retry_policy'];
   hasFormula: boolean;
@@ -134,6 +162,8 @@ function draftOf(destination: Destination | undefined): Draft {
       .map(([name, value]) => `${name}: ${value}`)
       .join('\n'),
     schedule: schedule?.join(', ') ?? '',
+    signatureStyle: destination?.signature_style ?? 'standard',
+    secret: '',
     policy,
     hasFormula: policy !== null && schedule === undefined && Object.keys(policy).length > 0,
   };
@@ -151,6 +181,7 @@ function valuesOf(draft: Draft): DestinationValues {
     rate_per_second: draft.ratePerSecond === '' ? null : Number(draft.ratePerSecond),
     headers: Object.fromEntries(headers),
     retry_policy: policyOf(draft),
+    signature_style: draft.signatureStyle,
   };
 }
 

@@ -1,5 +1,5 @@
 import { useId } from 'react';
-import type { InputHTMLAttributes, ReactNode, TextareaHTMLAttributes } from 'react';
+import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react';
 
 type Common = { label: string; hint?: ReactNode; fault?: string | null };
 
@@ -35,6 +35,17 @@ export function TextField({ label, hint, fault, ...input }: Common & TextareaHTM
         aria-describedby={`${id}-hint`}
         {...input}
       />
+      <Hint id={`${id}-hint`} hint={hint} fault={fault} />
+    </div>
+  );
+}
+
+export function SelectField({ label, hint, fault, ...input }: Common & SelectHTMLAttributes<HTMLSelectElement>) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} className="input" aria-describedby={`${id}-hint`} {...input} />
       <Hint id={`${id}-hint`} hint={hint} fault={fault} />
     </div>
   );

@@ -4,7 +4,7 @@ import { answerOf, api } from '../api/client.ts';
 import { destinationsQuery } from '../api/queries.ts';
 import { BulkOperationButton } from './bulk-operation.tsx';
 import { useMode } from './environment.ts';
-import { Field } from './field.tsx';
+import { Field, SelectField } from './field.tsx';
 import { nameOf } from './show.tsx';
 import { lastHours, SpanFields } from './span-fields.tsx';
 import type { SpanChoice } from './span-fields.tsx';
@@ -50,22 +50,18 @@ function Fields({ draft, change }: { draft: Draft; change: (draft: Draft) => voi
         onChange={({ target }) => change({ ...draft, type: target.value })}
       />
       <SpanFields label="Accepted" span={draft.span} onChange={(span) => change({ ...draft, span })} />
-      <div className="field">
-        <label htmlFor="replay-to">To</label>
-        <select
-          id="replay-to"
-          className="input"
-          value={draft.destinationId}
-          onChange={({ target }) => change({ ...draft, destinationId: target.value })}
-        >
-          <option value="">All that match</option>
-          {data?.data.map((destination) => (
-            <option key={destination.id} value={destination.id}>
-              {nameOf(destination)}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField
+        label="To"
+        value={draft.destinationId}
+        onChange={({ target }) => change({ ...draft, destinationId: target.value })}
+      >
+        <option value="">All that match</option>
+        {data?.data.map((destination) => (
+          <option key={destination.id} value={destination.id}>
+            {nameOf(destination)}
+          </option>
+        ))}
+      </SelectField>
       <label className="choice">
         <input
           type="checkbox"

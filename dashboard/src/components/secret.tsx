@@ -1,5 +1,6 @@
 // A signing secret, the one time that it is shown, and how its owner checks requests with it.
 import { useState } from 'react';
+import { Field } from './field.tsx';
 import { CopyButton } from './show.tsx';
 
 const SNIPPETS: Record<string, string> = {
@@ -17,6 +18,22 @@ wh, err := standardwebhooks.NewWebhook(os.Getenv("WEBHOOK_SECRET"))
 // body: the request's bytes as they came, before anything parses them
 err = wh.Verify(body, r.Header)`,
 };
+
+type BroughtProps = { value: string; onChange: (value: string) => void; fault?: string | null };
+
+/** For a receiver that has a secret already: then none is made, and none shown. */
+export function BroughtSecretField({ value, onChange, fault }: BroughtProps) {
+  return (
+    <Field
+      label="Signing secret that the receiver has already"
+      placeholder="whsec_…"
+      hint="Empty: a new one is made. Otherwise whsec_ and base64 of 24 to 64 bytes."
+      value={value}
+      fault={fault ?? null}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+}
 
 export function Secret({ secret, onDone }: { secret: string; onDone: () => void }) {
   const [language, setLanguage] = useState('Node.js');

@@ -6,8 +6,9 @@ import { signingKeysQuery } from '../api/queries.ts';
 import { countdown } from '../words/time.ts';
 import { ConfirmButton, Dialog } from './dialog.tsx';
 import { useMay, useMode } from './environment.ts';
+import { SelectField } from './field.tsx';
 import { Card } from './page.tsx';
-import { Secret } from './secret.tsx';
+import { BroughtSecretField, Secret } from './secret.tsx';
 import { Fault, Time, useTicking } from './show.tsx';
 
 const OVERLAPS = [
@@ -23,14 +24,17 @@ export function SigningKeys({ destinationId: id }: { destinationId: string }) {
   const client = useQueryClient();
   const { data, error } = useQuery(signingKeysQuery(mode, id));
   const [overlap, setOverlap] = useState(86_400);
+  const [brought, setBrought] = useState('');
   const [secret, setSecret] = useState<string | null>(null);
   const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: signingKeysQuery(mode, id).queryKey });
   const rotate = async (): Promise<void> => {
     const request = api(mode).POST('/v1/destinations/{id}/signing-keys/rotate', {
       params: { path: { id } },
-      body: { overlap_seconds: overlap },
+      body: { overlap_seconds: overlap, signing_secret: brought.trim() || null },
     });
-    setSecret((await answerOf(request)).signing_secret);
+    const { signing_secret: made } = await answerOf(request);
+    if (brought.trim() === '') setSecret(made);
+    setBrought('');
     await refresh();
   };
   const end = async (keyId: string): Promise<void> => {
@@ -48,21 +52,14 @@ export function SigningKeys({ destinationId: id }: { destinationId: string }) {
           <ConfirmButton label="Rotate" title="Rotate the signing secret" confirm="Rotate" act={rotate}>
             <div className="stack">
               <p>A new secret is made and shown once. Until the overlap ends, requests carry the signatures of both.</p>
-              <div className="field">
-                <label htmlFor="overlap">Overlap</label>
-                <select
-                  id="overlap"
-                  className="input"
-                  value={overlap}
-                  onChange={({ target }) => setOverlap(Number(target.value))}
-                >
-                  {OVERLAPS.map(({ seconds, label }) => (
-                    <option key={seconds} value={seconds}>
-                      {label}
-                    </option>
-                  ))}
-                </select>
-              </div>
+              <SelectField label="Overlap" value={overlap} onChange={({ target }) => setOverlap(Number(target.value))}>
+                {OVERLAPS.map(({ seconds, label }) => (
+                  <option key={seconds} value={seconds}>
+                    {label}
+                  </option>
+                ))}
+              </SelectField>
+              <BroughtSecretField value={brought} onChange={setBrought} />
             </div>
           </ConfirmButton>
         )

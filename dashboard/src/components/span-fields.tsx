@@ -1,8 +1,7 @@
 // From when to when: a span that ends now, or two moments.
-import { useId } from 'react';
 import { usePreferences } from '../preferences.ts';
 import { momentOf, wallTime } from '../words/time.ts';
-import { Field } from './field.tsx';
+import { Field, SelectField } from './field.tsx';
 
 export type Span = { since: string; until?: string };
 
@@ -25,22 +24,18 @@ export function lastHours(hours: number): SpanChoice {
 type Props = { label: string; span: SpanChoice; onChange: (span: SpanChoice) => void };
 
 export function SpanFields({ label, span, onChange }: Props) {
-  const id = useId();
   const choose = (choice: string): void =>
     onChange(choice === OWN ? { ...span, choice, until: new Date().toISOString() } : lastHours(Number(choice)));
   return (
     <>
-      <div className="field">
-        <label htmlFor={id}>{label}</label>
-        <select id={id} className="input" value={span.choice} onChange={({ target }) => choose(target.value)}>
-          {CHOICES.map(({ hours, label: words }) => (
-            <option key={hours} value={hours}>
-              {words}
-            </option>
-          ))}
-          <option value={OWN}>From … to …</option>
-        </select>
-      </div>
+      <SelectField label={label} value={span.choice} onChange={({ target }) => choose(target.value)}>
+        {CHOICES.map(({ hours, label: words }) => (
+          <option key={hours} value={hours}>
+            {words}
+          </option>
+        ))}
+        <option value={OWN}>From … to …</option>
+      </SelectField>
       {span.choice === OWN && (
         <div className="halves">
           <Moment label="From" at={span.since} onChange={(since) => onChange({ ...span, since })} />

@@ -7,7 +7,7 @@ import { deliveriesQuery, destinationQuery, healthQuery } from '../api/queries.t
 import { useLive } from '../api/stream.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { PauseButton } from '../components/destination-actions.tsx';
-import { DestinationForm } from '../components/destination-form.tsx';
+import { DestinationForm, SIGNATURE_STYLES } from '../components/destination-form.tsx';
 import { ConfirmButton, Dialog } from '../components/dialog.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { HealthCard } from '../components/health.tsx';
@@ -175,6 +175,8 @@ function Facts({ destination }: { destination: Destination }) {
         </dd>
         <dt>Retries</dt>
         <dd>{policyInWords(policy)}</dd>
+        <dt>Signature</dt>
+        <dd>{SIGNATURE_STYLES[destination.signature_style]}</dd>
         {Object.keys(headers ?? {}).length > 0 && (
           <>
             <dt>Headers</dt>

@@ -139,9 +139,10 @@ function CreateDestination() {
   const [made, setMade] = useState<{ id: string; secret: string } | null>(null);
   const client = useQueryClient();
   const navigate = useNavigate();
+  const show = (id: string): void => void navigate({ to: '/$mode/destinations/$id', params: { mode, id } });
   const done = (): void => {
     setOpen(false);
-    if (made !== null) void navigate({ to: '/$mode/destinations/$id', params: { mode, id: made.id } });
+    if (made !== null) show(made.id);
   };
   return (
     <>
@@ -153,11 +154,11 @@ function CreateDestination() {
           <DestinationForm
             submit="Add"
             onCancel={done}
-            save={async (values) => {
-              const { id, signing_secret: secret } = await answerOf(
-                api(mode).POST('/v1/destinations', { body: values }),
-              );
-              setMade({ id, secret });
+            save={async (values, broughtSecret) => {
+              const body = { ...values, signing_secret: broughtSecret };
+              const { id, signing_secret: secret } = await answerOf(api(mode).POST('/v1/destinations', { body }));
+              if (broughtSecret === null) setMade({ id, secret });
+              else show(id);
               await client.invalidateQueries({ queryKey: [mode, '/v1/destinations'] });
             }}
           />

@@ -36,7 +36,20 @@ const CLASSES = {
 } satisfies Record<errors.ErrorCode, unknown>;
 
 /** As the service writes it. */
-export type Refused = { code: string; message: string; request_id: string; param?: string; operation_id?: string };
+export type Refused = {
+  code: string;
+  message: string;
+  request_id: string;
+  param?: string;
+  operation_id?: string;
+  retry_after_seconds?: number;
+};
+
+/** Whatever else answers at an address may also speak of an `error`. */
+export function isRefused(value: unknown): value is Refused {
+  const { code, message, request_id: requestId, param, retry_after_seconds: wait = 0 } = (value ?? {}) as Refused;
+  return [code, message, requestId ?? '', param ?? ''].every((one) => typeof one === 'string') && wait >= 0;
+}
 
 export function refusalOf(
   { code, message, request_id: requestId, param, operation_id: operationId }: Refused,

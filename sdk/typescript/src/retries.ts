@@ -18,11 +18,14 @@ export function isWorthRetrying(error: unknown, isRepeatable: boolean): boolean 
   return error.status === RATE_LIMITED || error.status === UNAVAILABLE;
 }
 
-/** After so many retries: never earlier than the service asked for, and never all clients at once. */
+/** After so many retries: never earlier than the service asked for. */
 export function delayMsOf(retries: number, error: unknown): number {
-  const backoffMs = Math.min(DELAY_MS_MAX, FIRST_DELAY_MS * 2 ** retries);
-  const jitteredMs = backoffMs * (0.5 + Math.random() / 2);
-  return jitteredMs + (retryAfterSecondsOf(error) ?? 0) * 1000;
+  return backoffMsOf(retries) + (retryAfterSecondsOf(error) ?? 0) * 1000;
+}
+
+/** Longer each time, and never all clients at once. */
+export function backoffMsOf(retries: number): number {
+  return Math.min(DELAY_MS_MAX, FIRST_DELAY_MS * 2 ** retries) * (0.5 + Math.random() / 2);
 }
 
 function retryAfterSecondsOf(error: unknown): number | undefined {

@@ -1,8 +1,9 @@
 // One call of the API: a URL, a try, its answer or its error, and another try where that is safe. Uses nothing but the
 // platform's fetch, so it runs wherever that is.
+import { chunksOf } from './chunks.ts';
 import { Deadline, type CallOptions } from './deadline.ts';
 import { ApiError, ConnectionError, UnexpectedAnswerError } from './errors.ts';
-import { refusalOf, type Refused } from './refusals.ts';
+import { isRefused, refusalOf } from './refusals.ts';
 import { delayMsOf, isWorthRetrying, readRetryAfter, RETRIES_MAX } from './retries.ts';
 
 export type Query = Record<string, string | number | boolean | Date | readonly string[] | null | undefined>;
@@ -27,8 +28,13 @@ export type TransportOptions = {
   fetch: typeof globalThis.fetch;
 };
 
-/** Of the deadline, for one try: one that hangs leaves time for two more. */
+type Answer = { text: string; json: unknown };
+const NOTHING: Answer = { text: '', json: undefined };
+
+/** That the deadline is shared among: one that hangs leaves time for two more. */
 const TRIES_IN_DEADLINE = 3;
+/** The answer to a batch of 1,000 events with 100,000 deliveries has less than half of it. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const STREAM_TYPE = 'text/event-stream';
 
 export class Transport {
@@ -41,18 +47,29 @@ export class Transport {
 
   /** The answer's JSON. */
   async call<T>(call: Call, options: CallOptions = {}): Promise<T> {
+    return (await this.#exchange(call, options)).json as T;
+  }
+
+  /** The answer's JSON as it came, with all digits of its numbers. */
+  async callText(call: Call, options: CallOptions = {}): Promise<string> {
+    return (await this.#exchange(call, options)).text;
+  }
+
+  #exchange(call: Call, options: CallOptions): Promise<Answer> {
     let wasUnanswered = false;
-    const attempt = async (signal: AbortSignal): Promise<unknown> => {
+    const attempt = async (signal: AbortSignal): Promise<Answer> => {
       try {
         return await readAnswer(await this.#send(call, signal));
       } catch (error) {
         // The first DELETE did it, then; its answer was lost on the way.
-        if (wasUnanswered && call.method === 'DELETE' && error instanceof ApiError && error.status === 404) return null;
+        if (wasUnanswered && call.method === 'DELETE' && error instanceof ApiError && error.status === 404) {
+          return NOTHING;
+        }
         wasUnanswered ||= error instanceof ConnectionError || signal.aborted;
         throw error;
       }
     };
-    return (await this.#retrying(call, options, attempt)) as T;
+    return this.#retrying(call, options, attempt);
   }
 
   /** An answer that goes on for as long as somebody reads it; `signal` ends it, and no deadline does. */
@@ -90,14 +107,15 @@ export class Transport {
     const timeoutMs = options.timeoutMs ?? Math.max(call.timeoutMs ?? 0, this.#options.timeoutMs);
     const isRepeatable = call.method !== 'POST' || call.isRepeatable === true;
     const deadline = new Deadline(timeoutMs, options.signal);
-    const attemptMs = isRepeatable ? timeoutMs / TRIES_IN_DEADLINE : timeoutMs;
+    const { maxRetries } = this.#options;
+    const attemptMs = isRepeatable ? timeoutMs / Math.min(TRIES_IN_DEADLINE, maxRetries + 1) : timeoutMs;
     for (let retries = 0; ; retries++) {
       deadline.throwIfAborted();
       try {
         return await deadline.within(attemptMs, attempt);
       } catch (error) {
         const delayMs = delayMsOf(retries, error);
-        const isOver = retries >= this.#options.maxRetries || delayMs >= deadline.remainingMs;
+        const isOver = retries >= maxRetries || delayMs >= deadline.remainingMs;
         if (isOver || !isWorthRetrying(error, isRepeatable)) throw error;
         await deadline.wait(delayMs);
       }
@@ -141,25 +159,34 @@ function searchOf(query: Query): string {
 }
 
 /** Throws what the answer says went wrong. */
-async function readAnswer(response: Response): Promise<unknown> {
+async function readAnswer(response: Response): Promise<Answer> {
   const text = await readText(response);
-  if (response.status === 204) return undefined;
+  if (response.status === 204) return NOTHING;
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     throw unexpected(response, 'is no JSON');
   }
-  if (response.ok) return json;
-  const { error } = (json ?? {}) as { error?: Partial<Refused> };
-  if (typeof error?.code !== 'string') throw unexpected(response, 'is no error of Postrider’s');
-  throw refusalOf(error as Refused, response.status, readRetryAfter(response.headers.get('retry-after')));
+  if (response.ok) return { text, json };
+  const { error } = (json ?? {}) as { error?: unknown };
+  if (!isRefused(error)) throw unexpected(response, 'is no error of Postrider’s');
+  throw refusalOf(error, response.status, readRetryAfter(response.headers.get('retry-after')));
 }
 
 async function readText(response: Response): Promise<string> {
+  if (response.body === null) return '';
+  const decoder = new TextDecoder();
+  let [text, bytes] = ['', 0];
   try {
-    return await response.text();
+    for await (const chunk of chunksOf(response.body)) {
+      bytes += chunk.length;
+      if (bytes > ANSWER_BYTES_MAX) throw unexpected(response, `is longer than ${ANSWER_BYTES_MAX} bytes`);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
   } catch (error) {
+    if (error instanceof UnexpectedAnswerError) throw error;
     throw new ConnectionError(`the answer was cut off${reasonOf(error)}`, { cause: error });
   }
 }

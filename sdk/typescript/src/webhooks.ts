@@ -1,6 +1,7 @@
 // For receivers: is this request from Postrider? By Standard Webhooks 1.0.0: the signature is over the raw body, so a
 // body that a framework has parsed and written anew does not do.
 import { Webhook } from 'standardwebhooks';
+import { chunksOf } from './chunks.ts';
 import { PostriderError } from './errors.ts';
 import type { Schema } from './shapes.ts';
 
@@ -96,15 +97,6 @@ async function rawBodyOf(request: WebhookRequest, options: VerifyOptions): Promi
     throw new TypeError('the raw body is gone: read it before it is parsed, or give it as `body`');
   }
   return readAll({ [Symbol.asyncIterator]: () => iterate.call(request) }, maxBytes);
-}
-
-async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
-  const reader = body.getReader();
-  try {
-    for (let next = await reader.read(); next.value !== undefined; next = await reader.read()) yield next.value;
-  } finally {
-    await reader.cancel();
-  }
 }
 
 async function readAll(chunks: AsyncIterable<unknown>, maxBytes: number): Promise<Uint8Array> {

@@ -22,14 +22,14 @@ export type View<Row> = {
 };
 
 /** Once, or with --watch again and again. */
-export async function show<Row>(asking: Asking, view: View<Row>): Promise<void> {
+export async function show<Row extends object>(asking: Asking, view: View<Row>): Promise<void> {
   if (asking.line.has('watch')) return watch(asking, view);
   const rows = await view.read(new AbortController().signal);
   if (asking.isJson) for (const row of rows) await printJson(row);
   else await print(view.format(rows, process.stdout.isTTY ? process.stdout.columns : null));
 }
 
-async function watch<Row>(asking: Asking, view: View<Row>): Promise<void> {
+async function watch<Row extends object>(asking: Asking, view: View<Row>): Promise<void> {
   const stop = new AbortController();
   const ended = nextEnd().then(() => stop.abort());
   const seen = new Map<string, string>();
@@ -57,7 +57,11 @@ function mayPass({ module }: Asking, error: unknown): boolean {
 
 type Drawn<Row> = { rows: Row[]; seen: Map<string, string> };
 
-async function draw<Row>({ isJson, connection }: Asking, view: View<Row>, { rows, seen }: Drawn<Row>): Promise<void> {
+async function draw<Row extends object>(
+  { isJson, connection }: Asking,
+  view: View<Row>,
+  { rows, seen }: Drawn<Row>,
+): Promise<void> {
   if (process.stdout.isTTY && !isJson) {
     const { columns, rows: height } = process.stdout;
     const head = `${connection.url}  ${timeOfDay(systemClock.now())}  Ctrl-C ends`;

@@ -9,5 +9,5 @@ export const listDeadDeliveriesCommand = listCommand<Delivery>({
   flags: DELIVERY_FLAGS,
   whereNone: 'There are no dead deliveries.',
   list: ({ client, line }, page, signal) => client.dlq.list({ ...page, ...readDeliveryFlags(line) }, { signal }),
-  columns: deliveryColumns,
+  columns: (now) => deliveryColumns(now, 'REASON'),
 });

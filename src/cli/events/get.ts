@@ -1,17 +1,24 @@
+import type { JsonText } from '../../../sdk/typescript/src/json-text.ts';
 import type { EventWithBody } from '../../../sdk/typescript/src/postrider.ts';
 import { styleOfState } from '../api/cells.ts';
 import { formatDetails } from '../api/details.ts';
 import { getCommand } from '../api/get-command.ts';
 import { formatTable } from '../table.ts';
 
-export const getEventCommand = getCommand<EventWithBody>({
+/** Its body as it was published: what JavaScript makes of JSON has other digits. */
+type ExactEvent = Omit<EventWithBody, 'body'> & { body: JsonText | null };
+
+export const getEventCommand = getCommand<ExactEvent>({
   name: 'events get',
   summary: 'Show an event with its body and its deliveries',
   examples: ['events get evt_…', 'events get evt_… --watch'],
   kind: { prefix: 'evt', noun: 'event' },
-  read: ({ client }, id, options) => client.events.get(id, options),
+  read: async ({ client }, id, options) => {
+    const [event, body] = await Promise.all([client.events.get(id, options), client.events.body(id, options)]);
+    return { ...event, body };
+  },
   format: ({ deliveries, body, ...event }, width) => {
-    const details = formatDetails({ ...event, body }, width);
+    const details = formatDetails({ ...event, body: body?.text }, width);
     if (deliveries.length === 0)
       return `${details}\n\nNo subscription wanted it: postrider explain --event ${event.event_id}`;
     const columns = [

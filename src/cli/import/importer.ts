@@ -1,7 +1,8 @@
 // Goes through all applications and endpoints of Svix, one endpoint at a time, and makes of each what is missing of its
 // destination. Its memory is what Postrider says at the start: which endpoints have one. So it may be cut off anywhere.
-import { RequestError } from './http-client.ts';
-import type { Destination, PostriderApi, Subscription, SubscriptionFields } from './postrider-api.ts';
+import type { Destination, Subscription } from '../../../sdk/typescript/src/postrider.ts';
+import type { PostriderApi, SubscriptionFields } from './postrider-api.ts';
+import { RequestError } from './request-error.ts';
 import type { SvixApi, SvixApplication, SvixDetails, SvixEndpoint } from './svix-api.ts';
 import { originOf, quote, translate } from './translate.ts';
 import type { Note, Origin, Translation } from './translate.ts';
@@ -35,7 +36,7 @@ type Carried = Pick<EndpointOutcome, 'result' | 'destinationId' | 'subscriptions
 
 /** These are about all endpoints, not about one. */
 const FATAL_STATUS = new Set([401, 402, 403]);
-const FATAL_CODES = new Set(['over_destination_limit', 'invalid_filter', 'not_json', 'not_svix']);
+const FATAL_CODES = new Set(['over_destination_limit', 'invalid_filter', 'not_json', 'not_svix', 'not_postrider']);
 
 export class Importer {
   readonly #options: ImporterOptions;

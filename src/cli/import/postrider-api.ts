@@ -1,48 +1,49 @@
-// Postrider's API as far as an import needs it: the one file that calls it.
-import { RequestError } from './http-client.ts';
-import type { HttpClient } from './http-client.ts';
+// Postrider's API as far as an import needs it, on the client, with more patience than that has.
+import { ApiError, Postrider, PostriderError, UnexpectedAnswerError } from '../../../sdk/typescript/src/postrider.ts';
+import type {
+  Destination,
+  DestinationInput,
+  DestinationPatch,
+  List,
+  PageQuery,
+  Subscription,
+  SubscriptionInput,
+} from '../../../sdk/typescript/src/postrider.ts';
+import { Patience } from './patience.ts';
+import { RequestError } from './request-error.ts';
 
 const PAGE_ROWS = 100;
 /** Of a creation whose answer was lost. */
 const TRIES_MAX = 5;
+const REQUEST_MS_MAX = 30_000;
 
-export type Destination = {
-  id: string;
-  headers: Record<string, string>;
-  metadata: Record<string, unknown>;
-};
-export type DestinationFields = {
-  url: string;
-  name: string | null;
-  rate_per_second: number | null;
-  headers: Record<string, string>;
-  metadata: Record<string, unknown>;
-  signature_style: 'svix';
-};
-type DestinationPatch = Partial<DestinationFields> & { status?: 'active' | 'paused' };
+export type DestinationFields = Required<
+  Pick<DestinationInput, 'url' | 'name' | 'rate_per_second' | 'headers' | 'metadata' | 'signature_style'>
+>;
 export type SubscriptionFields = { event_type: string; filter: Record<string, string> | null };
-export type Subscription = SubscriptionFields & { id: string };
 
-type Page<Row> = { data: Row[]; next_cursor: string | null };
+type PostriderApiOptions = { url: string; key: string; onWait: (text: string) => void };
 
 export class PostriderApi {
-  readonly #http: HttpClient;
+  readonly #client: Postrider;
+  readonly #patience: Patience;
 
-  constructor(http: HttpClient) {
-    this.#http = http;
+  constructor({ url, key, onWait }: PostriderApiOptions) {
+    this.#client = new Postrider({ apiKey: key, baseUrl: url, maxRetries: 0, timeoutMs: REQUEST_MS_MAX });
+    this.#patience = new Patience('Postrider', onWait);
   }
 
   /** All of the key's environment, newest first. */
   destinations(): AsyncGenerator<Destination> {
-    return this.#rows('/v1/destinations?');
+    return this.#rows((query) => this.#client.destinations.list(query));
   }
 
   subscriptions(destinationId: string): AsyncGenerator<Subscription> {
-    return this.#rows(`/v1/subscriptions?destination_id=${destinationId}&`);
+    return this.#rows((query) => this.#client.subscriptions.list({ ...query, destination_id: destinationId }));
   }
 
-  async readDestination(id: string): Promise<Destination> {
-    return (await this.#http.get(`/v1/destinations/${id}`)) as Destination;
+  readDestination(id: string): Promise<Destination> {
+    return this.#ask(() => this.#client.destinations.get(id));
   }
 
   /**
@@ -55,41 +56,61 @@ export class PostriderApi {
   ): Promise<Destination> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return (await this.#http.sendOnce({ method: 'POST', path: '/v1/destinations', body: fields })) as Destination;
+        return await this.#patience.askOnce(() => told(this.#client.destinations.create(fields)));
       } catch (error) {
         if (!(error instanceof RequestError) || !error.isPassing || tries === TRIES_MAX) throw error;
       }
-      // `get` waits until the service is there again.
-      const newest = (await this.#http.get(`/v1/destinations?limit=${PAGE_ROWS}`)) as Page<Destination>;
+      // `#ask` waits until the service is there again.
+      const newest = await this.#ask(() => this.#client.destinations.list({ limit: PAGE_ROWS }).page());
       const made = newest.data.find(isIt);
       if (made !== undefined) return made;
     }
   }
 
   async updateDestination(id: string, patch: DestinationPatch): Promise<void> {
-    await this.#http.send({ method: 'PATCH', path: `/v1/destinations/${id}`, body: patch });
+    await this.#ask(() => this.#client.destinations.update(id, patch));
   }
 
   async subscribe(destinationId: string, fields: SubscriptionFields): Promise<void> {
-    const body = { destination_id: destinationId, ...fields };
-    await this.#http.send({ method: 'POST', path: '/v1/subscriptions', body });
+    const input: SubscriptionInput = { destination_id: destinationId, ...fields };
+    await this.#ask(() => this.#client.subscriptions.create(input));
   }
 
   async unsubscribe(id: string): Promise<void> {
     try {
-      await this.#http.send({ method: 'DELETE', path: `/v1/subscriptions/${id}` });
+      await this.#ask(() => this.#client.subscriptions.delete(id));
     } catch (error) {
       if (!(error instanceof RequestError && error.code === 'subscription_not_found')) throw error;
     }
   }
 
-  async *#rows<Row>(path: string): AsyncGenerator<Row> {
+  async *#rows<Row>(list: (query: PageQuery) => List<Row>): AsyncGenerator<Row> {
     let cursor: string | null = null;
     do {
-      const from: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const page = (await this.#http.get(`${path}limit=${PAGE_ROWS}${from}`)) as Page<Row>;
+      const query: PageQuery = { limit: PAGE_ROWS, cursor };
+      const page = await this.#ask(() => list(query).page());
       yield* page.data;
       cursor = page.next_cursor;
     } while (cursor !== null);
+  }
+
+  #ask<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    return this.#patience.ask(() => told(call()));
+  }
+}
+
+/** What the client's errors are to an import. */
+async function told<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof PostriderError)) throw error;
+    if (!(error instanceof ApiError || error instanceof UnexpectedAnswerError)) {
+      throw new RequestError(`Postrider: ${error.message}`, { status: null, code: 'no_answer' });
+    }
+    const { status, retryAfterSeconds: wait } = error;
+    const { code, param = null } = error instanceof ApiError ? error : { code: 'not_postrider' };
+    const retryAfterMs = wait === undefined ? null : wait * 1_000;
+    throw new RequestError(`Postrider answers ${status}: ${error.message}`, { status, code, param, retryAfterMs });
   }
 }

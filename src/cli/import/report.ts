@@ -1,6 +1,6 @@
 // What an import says: a line for each endpoint as it is done, and a summary. Only counts are kept.
 import { COLUMNS, breakAtSpaces, printable } from '../terminal.ts';
-import type { RequestError } from './http-client.ts';
+import type { RequestError } from './request-error.ts';
 import type { ApplicationOutcome, EndpointOutcome, EndpointResult, Outcome } from './importer.ts';
 import type { Note } from './translate.ts';
 

@@ -1,6 +1,7 @@
 // Reads what Svix has, by its public API and no more than a page of it at a time. Nothing here changes anything there.
-import { asObject, RequestError } from './http-client.ts';
-import type { HttpClient } from './http-client.ts';
+import { RequestError } from './request-error.ts';
+import { asObject } from './svix-http.ts';
+import type { SvixHttp } from './svix-http.ts';
 
 /** Not here, or redirected. */
 const ELSEWHERE = new Set([301, 302, 307, 308, 404]);
@@ -34,11 +35,11 @@ export type SvixDetails = {
 };
 
 export class SvixApi {
-  readonly #http: HttpClient;
+  readonly #http: SvixHttp;
   /** What each path ends in: servers of older versions want a slash. Null until one has answered. */
   #end: '' | '/' | null = null;
 
-  constructor(http: HttpClient) {
+  constructor(http: SvixHttp) {
     this.#http = http;
   }
 

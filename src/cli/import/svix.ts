@@ -4,11 +4,12 @@ import { readSvixToken, UsageError } from '../../config.ts';
 import { CONNECTION_FLAGS, MissingKeyError, readConnection, readUrl } from '../api/connection.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, tell } from '../output.ts';
-import { HttpClient, RequestError } from './http-client.ts';
 import { Importer } from './importer.ts';
 import { PostriderApi } from './postrider-api.ts';
 import { createReport } from './report.ts';
+import { RequestError } from './request-error.ts';
 import { SvixApi } from './svix-api.ts';
+import { SvixHttp } from './svix-http.ts';
 
 const FROM_EXAMPLE = 'https://api.eu.svix.com';
 const PATH_FORM = /^\$[.[]/;
@@ -41,7 +42,7 @@ export const importSvixCommand: Command = {
 async function importSvix(line: CommandLine): Promise<number> {
   const isDryRun = line.has('dry-run');
   const appPath = readPath(line.textOf('app-path'));
-  const svix = new SvixApi(connect('Svix', readFrom(line), readToken(line)));
+  const svix = new SvixApi(new SvixHttp({ baseUrl: readFrom(line), token: readToken(line), onWait: tell }));
   const postrider = readPostrider(line, isDryRun);
   if (postrider === null) tell('No --key: what is there already is not looked for.');
   const report = createReport({ isJson: line.has('json'), isDryRun, hasAppPath: appPath !== null });
@@ -69,16 +70,11 @@ function adviceFor({ status, code }: RequestError, isDryRun: boolean): string {
 
 function readPostrider(line: CommandLine, isDryRun: boolean): PostriderApi | null {
   try {
-    const { url, key } = readConnection(line);
-    return new PostriderApi(connect('Postrider', url, key));
+    return new PostriderApi({ ...readConnection(line), onWait: tell });
   } catch (error) {
     if (isDryRun && error instanceof MissingKeyError) return null;
     throw error;
   }
-}
-
-function connect(service: string, baseUrl: string, token: string): HttpClient {
-  return new HttpClient({ service, baseUrl, token, onWait: tell });
 }
 
 function readToken(line: CommandLine): string {

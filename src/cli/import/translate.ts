@@ -2,7 +2,8 @@
 import { findHeaderNameFault, findHeaderValueFault } from '../../model/destination-headers.ts';
 import { HEADER_BYTES_MAX, HEADERS_MAX, METADATA_BYTES_MAX, NAME_LENGTH_MAX } from '../../model/destination.ts';
 import { isEventType } from '../../model/event-type.ts';
-import type { Destination, DestinationFields, SubscriptionFields } from './postrider-api.ts';
+import type { Destination } from '../../../sdk/typescript/src/postrider.ts';
+import type { DestinationFields, SubscriptionFields } from './postrider-api.ts';
 import type { SvixApplication, SvixDetails, SvixEndpoint } from './svix-api.ts';
 
 const RATE_MAX = 10_000;

@@ -1,5 +1,6 @@
 // Takes events as the service accepts them and posts them to a URL on this machine, signed as a destination gets them:
 // a receiver can be written before anybody can reach it. Changes nothing on the server.
+import { bodyTextOf } from '../../../sdk/typescript/src/json-text.ts';
 import { UsageError } from '../../config.ts';
 import { findPatternFault } from '../../model/event-type.ts';
 import { systemClock } from '../../runtime/clock.ts';
@@ -9,7 +10,6 @@ import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { nextEnd } from '../end.ts';
 import { createLink } from '../live/link.ts';
-import { rawBodyOf } from './event-body.ts';
 import { ListenSession } from './session.ts';
 
 export const listenCommand = serviceCommand(
@@ -56,7 +56,7 @@ async function listen(asking: Asking): Promise<void> {
     if (message.kind === 'gap') await session.catchUp(link.explainGap(message.data.missed));
     else if (message.kind === 'event') {
       link.heard(message);
-      await session.take(message.data, message.data.body == null ? null : rawBodyOf(message.json));
+      await session.take(message.data, message.data.body == null ? null : bodyTextOf(message.json));
     }
   }
   await session.end();

@@ -5,7 +5,6 @@ import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { Asking } from '../api/service-command.ts';
 import { print, printJson } from '../output.ts';
-import { fetchBody } from './event-body.ts';
 import { createForwarder } from './forward.ts';
 import type { Forward, Forwarded } from './forward.ts';
 import { formatForwarded, greeting, presentForwarded } from './presentation.ts';
@@ -86,7 +85,7 @@ export class ListenSession {
     let data = body;
     let forwarded: Forwarded;
     try {
-      data ??= await fetchBody(this.#asking.connection, event.event_id, stop.signal);
+      data ??= (await this.#asking.client.events.body(event.event_id, { signal: stop.signal }))?.text ?? null;
       forwarded =
         data === null
           ? { code: null, error: 'its body has been erased', durationMs: 0 }

@@ -75,5 +75,5 @@ function tellDestination({ data }: MessageOf<'destination'>): Told {
     return { ...common, at: formatTime(systemClock.now()), state: 'deleted', what: 'destination', more: [] };
   }
   const { updated_at: at, status: state, name, url } = data;
-  return { ...common, at, state, what: name ?? 'destination', more: [url] };
+  return { ...common, at, state, what: name || 'destination', more: [url] };
 }

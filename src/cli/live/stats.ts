@@ -5,7 +5,7 @@ import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { show, WATCH_FLAG } from '../api/watch.ts';
 import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
-import { COLUMNS, printable } from '../terminal.ts';
+import { breakAtSpaces, COLUMNS, printable } from '../terminal.ts';
 import { paint } from '../table.ts';
 import { barChart, squeeze } from './chart.ts';
 
@@ -116,8 +116,10 @@ function shortTime(at: string): string {
 }
 
 function formatTroubles({ troubles }: StatsNow, width: number): string[] {
-  return troubles.map(({ destination_id: id, name, state, summary }) => {
-    const text = printable(`${name ?? id}: ${summary}`);
-    return `${paintState(state)}  ${text.slice(0, Math.max(20, width - state.length - 2))}`;
+  return troubles.flatMap(({ destination_id: id, name, state, summary }) => {
+    const text = printable(name === null || name === '' ? `${id}: ${summary}` : `${name}: ${summary} (${id})`);
+    const indent = ' '.repeat(state.length + 2);
+    const [first = '', ...rest] = breakAtSpaces(text, Math.max(20, width - indent.length));
+    return [`${paintState(state)}  ${first}`, ...rest.map((line) => indent + line)];
   });
 }

@@ -3,7 +3,7 @@ import type { StreamMessage } from '../../../sdk/typescript/src/postrider.ts';
 import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { nextEnd } from '../end.ts';
-import { print, printJson } from '../output.ts';
+import { print, printJson, tell } from '../output.ts';
 import { terminalWidth } from '../table.ts';
 import { createLink } from './link.ts';
 import { formatMessage } from './message-line.ts';
@@ -40,7 +40,10 @@ async function tail(asking: Asking): Promise<void> {
   const { client, line, isJson, connection } = asking;
   const stop = new AbortController();
   void nextEnd().then(() => stop.abort());
-  const link = createLink(connection, 'deliveries list');
+  const link = createLink(connection, 'deliveries list', () => {
+    // With nothing happening, a person would not know whether it works.
+    if (terminalWidth() !== null && !isJson) tell(`Following ${connection.url}; Ctrl-C ends it.`);
+  });
   const messages = client.stream(queryOf(), { signal: stop.signal, ...link.callbacks });
   for await (const message of messages) {
     if (isJson) await printJson({ kind: message.kind, ...message.data });

@@ -1,6 +1,7 @@
 // A destination went down; and its secret is rotated while its receiver goes on verifying.
 import assert from 'node:assert/strict';
 import { Webhook } from 'standardwebhooks';
+import { Webhook as SvixWebhook } from 'svix';
 import { ok, startReceiver } from '../../e2e/receiver.ts';
 import type { Received } from '../../e2e/receiver.ts';
 import { keyboard, mouse } from '../hands.ts';
@@ -93,4 +94,64 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
     },
     { scopes: null },
   );
+}
+
+const BROUGHT = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+const BROUGHT_LATER = `whsec_${Buffer.alloc(24, 8).toString('base64')}`;
+
+const verifiesAsSvix = (secret: string, { body, headers }: Received): boolean => {
+  const svix = Object.entries(headers).filter(([name]) => name.startsWith('svix-'));
+  try {
+    new SvixWebhook(secret).verify(body.toString(), Object.fromEntries(svix));
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+for (const [number, hand] of [mouse, keyboard].entries()) {
+  journey(`a receiver that comes from Svix keeps its code and its secret, ${hand.name}`, async ({ page }) => {
+    const name = `Sirius cybernetics ${number}`;
+    const type = `door.opened.no${number}`;
+    const receiver = await startReceiver(scope, ok);
+    await page.goto('/test/destinations');
+    await hand.press(page.getByRole('button', { name: 'Add a destination' }));
+    const dialog = page.getByRole('dialog');
+    await hand.write(dialog.getByLabel('URL'), receiver.url);
+    await hand.write(dialog.getByLabel('Name'), name);
+    await hand.press(dialog.locator('summary'));
+    await hand.choose(dialog.getByLabel('Signature headers'), 'webhook-* and svix-*');
+    const brought = dialog.getByLabel('Signing secret that the receiver has already');
+    await hand.write(brought, 'whsec_tooshort');
+    await hand.press(dialog.getByRole('button', { name: 'Add' }));
+    await dialog.locator('[aria-invalid=true]').waitFor();
+    await hand.write(brought, BROUGHT);
+    await hand.press(dialog.getByRole('button', { name: 'Add' }));
+    await page.getByRole('heading', { name }).waitFor();
+    await page.getByText('webhook-* and svix-*').waitFor();
+    assert.equal(await page.getByText(/whsec_/).count(), 0, 'what the receiver has is not shown');
+
+    const id = new URL(page.url()).pathname.split('/').at(-1)!;
+    await api.subscribe(await api.readDestination(id), type);
+    const publish = async (): Promise<Received> => {
+      const delivery = await api.publishToOne(type);
+      return receiver.arrival(({ deliveryId }) => deliveryId === delivery);
+    };
+    assert.ok(verifiesAsSvix(BROUGHT, await publish()));
+
+    await hand.press(page.getByRole('button', { name: 'Rotate' }));
+    await hand.write(brought, BROUGHT_LATER);
+    await hand.press(dialog.getByRole('button', { name: 'Rotate' }));
+    await page.getByText(/signs for 23:59:\d\d more/).waitFor();
+    const both = await publish();
+    assert.deepEqual([verifiesAsSvix(BROUGHT, both), verifiesAsSvix(BROUGHT_LATER, both)], [true, true]);
+
+    await hand.press(page.getByRole('button', { name: 'Edit' }));
+    await hand.press(dialog.locator('summary'));
+    await hand.choose(dialog.getByLabel('Signature headers'), 'webhook-* (Standard Webhooks)');
+    await hand.press(dialog.getByRole('button', { name: 'Save' }));
+    await page.getByText('webhook-* (Standard Webhooks)').waitFor();
+    const standard = await publish();
+    assert.deepEqual([verifiesAsSvix(BROUGHT, standard), verifies(BROUGHT, standard)], [false, true]);
+  });
 }

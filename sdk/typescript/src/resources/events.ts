@@ -1,11 +1,11 @@
 // Events: publishing them, reading them, sending old ones again. Publishing is safe to repeat, for each event has an
 // idempotency key, its own or one that is made here.
 import type { CallOptions } from '../deadline.ts';
-import type { ApiError } from '../errors.ts';
-import { encodeEvent, type JsonText } from '../json-text.ts';
+import { UnexpectedAnswerError, type ApiError } from '../errors.ts';
+import { bodyTextOf, encodeEvent, JsonText } from '../json-text.ts';
 import { List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
-import { refusalOf } from '../refusals.ts';
+import { isRefused, refusalOf } from '../refusals.ts';
 import { pathOf, type Transport } from '../transport.ts';
 
 /** `body`: a JSON object, or a JsonText that is sent as it stands. */
@@ -39,11 +39,11 @@ export class Events {
   /** 1-1,000 events, 5 MiB. Some may be refused while the others are accepted: each has its own result, in order. */
   async publishBatch(events: readonly EventInput[], options?: CallOptions): Promise<BatchResult[]> {
     const body = `{"events":[${events.map((event) => encodeEvent(withKey(event))).join(',')}]}`;
-    const { data } = await this.#transport.call<Schema<'BatchResults'>>(
+    const answer = await this.#transport.call<Partial<Schema<'BatchResults'>> | null>(
       { method: 'POST', path: '/v1/events/batch', body, isRepeatable: true },
       options,
     );
-    return data.map(toBatchResult);
+    return toBatchResults(answer?.data, events.length);
   }
 
   list(query: EventQuery = {}, options?: CallOptions): List<Event> {
@@ -54,6 +54,13 @@ export class Events {
 
   get(id: string, options?: CallOptions): Promise<EventWithBody> {
     return this.#transport.call({ method: 'GET', path: pathOf('events', id) }, options);
+  }
+
+  /** Its body as it was published, with all digits of its numbers; null: it has been erased. */
+  async body(id: string, options?: CallOptions): Promise<JsonText | null> {
+    const event = await this.#transport.callText({ method: 'GET', path: pathOf('events', id) }, options);
+    const body = bodyTextOf(event);
+    return body === 'null' ? null : new JsonText(body);
   }
 
   /** Makes new deliveries of an old event: for all that subscribe to it now, or for those named. */
@@ -76,7 +83,19 @@ function withKey(event: EventInput): EventInput {
   return { ...event, idempotency_key: event.idempotency_key ?? crypto.randomUUID() };
 }
 
-function toBatchResult({ status, event, error }: Schema<'BatchResult'>): BatchResult {
-  if (event !== undefined) return { status, event };
-  return { status, error: refusalOf(error!, status, error!.retry_after_seconds) };
+/** An event counts as accepted by its own result alone: of an answer that has not one for each, nothing is believed. */
+function toBatchResults(data: unknown, count: number): BatchResult[] {
+  const results = Array.isArray(data) ? data.map(toBatchResult) : [];
+  if (results.length === count && !results.includes(null)) return results as BatchResult[];
+  throw new UnexpectedAnswerError(`the answer (HTTP 200) has not one result for each of ${count} events`, {
+    status: 200,
+  });
+}
+
+function toBatchResult(result: Partial<Schema<'BatchResult'>> | null): BatchResult | null {
+  const { status, event, error } = result ?? {};
+  if (typeof status !== 'number') return null;
+  if (status < 300 && typeof event?.event_id === 'string') return { status, event };
+  if (status < 400 || !isRefused(error)) return null;
+  return { status, error: refusalOf(error, status, error.retry_after_seconds) };
 }
