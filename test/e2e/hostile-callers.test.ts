@@ -50,7 +50,7 @@ const REFUSED: Record<string, Caller> = {
   silence: { sends: () => '' },
 };
 
-// Most of the time of either is waiting until the service gives its callers up.
+// Most of the time of each is waiting until its service gives its callers up.
 describe('of hostile callers', { concurrency: true }, () => {
   for (const [what, callers] of Object.entries({ tunnels: TUNNELS, refusals: REFUSED })) {
     test(`${what}: ${CONNECTIONS} connections of each kind leave no descriptor behind`, ON_LINUX, async (t) => {
@@ -68,78 +68,82 @@ describe('of hostile callers', { concurrency: true }, () => {
       assert.equal((await new Api(service).send('GET', '/v1/events')).status, 200);
     });
   }
-});
 
-test('answers that nobody reads cost little memory, and their connections', ON_LINUX, async (t) => {
-  const service = await startService(t);
-  const eventId = await publishLarge(service);
-  const before = await countDescriptors(service);
-  const requests = read(service, eventId).repeat(480);
-  await Promise.all(Array.from({ length: 10 }, () => call(t, service, requests, false)));
-  await new Api(service).publish('hostile.other');
-  await allTaken(t, service);
-  await until(async () => (await countDescriptors(service)) <= before + FEW, 'the end of those connections');
-  await assertSmall(t, service);
-});
+  test('answers that nobody reads cost little memory, and their connections', ON_LINUX, async (t) => {
+    const service = await startService(t);
+    const eventId = await publishLarge(service);
+    const before = await countDescriptors(service);
+    const requests = read(service, eventId).repeat(480);
+    await Promise.all(Array.from({ length: 10 }, () => call(t, service, requests, false)));
+    await new Api(service).publish('hostile.other');
+    await allTaken(t, service);
+    await until(async () => (await countDescriptors(service)) <= before + FEW, 'the end of those connections');
+    await assertSmall(t, service);
+  });
 
-test('more unread answers than there is memory for cost nobody else an answer', ON_LINUX, async (t) => {
-  const service = await startService(t, { REQUEST_BUFFER: '16MB' });
-  const eventId = await publishLarge(service);
-  const before = await countDescriptors(service);
-  const requests = read(service, eventId).repeat(16);
-  await Promise.all(Array.from({ length: 200 }, () => call(t, service, requests, false)));
-  await until(async () => {
-    const { status } = await new Api(service).send('POST', '/v1/events', { type: 'hostile.other', body: {} });
-    return status === 202;
-  }, 'an event that is accepted');
-  await allTaken(t, service);
-  await until(async () => (await countDescriptors(service)) < before + 200, 'the end of those that held the most');
-  await assertSmall(t, service);
-});
+  test('more unread answers than there is memory for cost nobody else an answer', ON_LINUX, async (t) => {
+    const service = await startService(t, { REQUEST_BUFFER: '16MB' });
+    const eventId = await publishLarge(service);
+    const before = await countDescriptors(service);
+    const requests = read(service, eventId).repeat(16);
+    await Promise.all(Array.from({ length: 200 }, () => call(t, service, requests, false)));
+    await until(async () => {
+      const { status } = await new Api(service).send('POST', '/v1/events', { type: 'hostile.other', body: {} });
+      return status === 202;
+    }, 'an event that is accepted');
+    await allTaken(t, service);
+    await until(async () => (await countDescriptors(service)) < before + 200, 'the end of those that held the most');
+    await assertSmall(t, service);
+  });
 
-test('bodies in chunks of one byte cost little memory', ON_LINUX, async (t) => {
-  const service = await startService(t);
-  const head = headOf(service, 'POST /v1/events/batch', 'content-type: application/json\r\ntransfer-encoding: chunked');
-  const chunks = Buffer.from('1\r\nx\r\n'.repeat(10_000));
-  // Almost all that is allowed, and then the end of the chunks.
-  const upload = async (): Promise<string> => {
-    const socket = await call(t, service, head, false);
-    let answer: string | null = null;
-    const answered = firstLine(socket).then((line) => (answer = line));
-    for (let sent = 0; sent < 5 * MEGABYTE - 20_000 && answer === null; sent += 10_000) {
-      if (!socket.write(chunks)) await Promise.race([once(socket, 'drain'), answered]);
+  test('bodies in chunks of one byte cost little memory', ON_LINUX, async (t) => {
+    const service = await startService(t);
+    const head = headOf(
+      service,
+      'POST /v1/events/batch',
+      'content-type: application/json\r\ntransfer-encoding: chunked',
+    );
+    const chunks = Buffer.from('1\r\nx\r\n'.repeat(10_000));
+    // Almost all that is allowed, and then the end of the chunks.
+    const upload = async (): Promise<string> => {
+      const socket = await call(t, service, head, false);
+      let answer: string | null = null;
+      const answered = firstLine(socket).then((line) => (answer = line));
+      for (let sent = 0; sent < 5 * MEGABYTE - 20_000 && answer === null; sent += 10_000) {
+        if (!socket.write(chunks)) await Promise.race([once(socket, 'drain'), answered]);
+      }
+      socket.write('0\r\n\r\n');
+      return answered;
+    };
+    // Whole it is no JSON; on a busy machine its 30 s may be over before.
+    assert.match(await upload(), / (400|408) /);
+    await assertSmall(t, service);
+  });
+
+  test('streams that nobody reads cost little memory, and no more than there may be', ON_LINUX, async (t) => {
+    const service = await startService(t);
+    const api = new Api(service);
+    const before = await countDescriptors(service);
+    const opening = headOf(service, 'GET /v1/stream?bodies=true', 'accept: text/event-stream');
+    const sockets = await Promise.all(Array.from({ length: STREAMS_MAX }, () => call(t, service, opening, false)));
+    const statusOfOneMore = async (): Promise<number> => {
+      const response = await requestStream({ baseUrl: service.url, key: service.key });
+      response.destroy();
+      return response.statusCode!;
+    };
+    await until(async () => (await statusOfOneMore()) === 429, 'the refusal of one more');
+    // More than is kept for who comes back, and far more than a connection takes.
+    const body = { text: 'x'.repeat(60_000) };
+    const events = Array.from({ length: 60 }, () => ({ type: 'hostile.streamed', body }));
+    for (let sent = 0; sent < RING_BYTES_MAX * 1.5; sent += events.length * body.text.length) {
+      await api.expect(200, 'POST', '/v1/events/batch', { events });
     }
-    socket.write('0\r\n\r\n');
-    return answered;
-  };
-  // Whole it is no JSON; on a busy machine its 30 s may be over before.
-  for (const line of await Promise.all([upload(), upload(), upload()])) assert.match(line, / (400|408) /);
-  await assertSmall(t, service);
-});
-
-test('streams that nobody reads cost little memory, and no more than there may be', ON_LINUX, async (t) => {
-  const service = await startService(t);
-  const api = new Api(service);
-  const before = await countDescriptors(service);
-  const opening = headOf(service, 'GET /v1/stream?bodies=true', 'accept: text/event-stream');
-  const sockets = await Promise.all(Array.from({ length: STREAMS_MAX }, () => call(t, service, opening, false)));
-  const statusOfOneMore = async (): Promise<number> => {
-    const response = await requestStream({ baseUrl: service.url, key: service.key });
-    response.destroy();
-    return response.statusCode!;
-  };
-  await until(async () => (await statusOfOneMore()) === 429, 'the refusal of one more');
-  // More than is kept for who comes back, and far more than a connection takes.
-  const body = { text: 'x'.repeat(60_000) };
-  const events = Array.from({ length: 60 }, () => ({ type: 'hostile.streamed', body }));
-  for (let sent = 0; sent < RING_BYTES_MAX * 1.5; sent += events.length * body.text.length) {
-    await api.expect(200, 'POST', '/v1/events/batch', { events });
-  }
-  assert.equal(await statusOfOneMore(), 429, 'they are open still');
-  await assertSmall(t, service);
-  for (const socket of sockets) socket.destroy();
-  await until(async () => (await statusOfOneMore()) === 200, 'room for another');
-  await until(async () => (await countDescriptors(service)) <= before + FEW, 'the end of those connections');
+    assert.equal(await statusOfOneMore(), 429, 'they are open still');
+    await assertSmall(t, service);
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await statusOfOneMore()) === 200, 'room for another');
+    await until(async () => (await countDescriptors(service)) <= before + FEW, 'the end of those connections');
+  });
 });
 
 function headOf(service: Service, line: string, headers: string): string {

@@ -10,7 +10,7 @@ import { environmentOf, runCommand, startService } from './service.ts';
 import type { Service } from './service.ts';
 
 const MASTER_KEY = '7'.repeat(64);
-const COUNT = 3;
+const COUNT = 2;
 /** What the parent logs of each. */
 const SERVES = 'a process serves';
 

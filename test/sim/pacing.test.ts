@@ -157,23 +157,23 @@ describe('holds and pauses', () => {
 
   situation(
     'no success for too long pauses, and activating starts afresh',
-    { FAILING_AFTER: HOUR_MS },
+    { FAILING_AFTER: 12 * MINUTE_MS },
     async (stage) => {
-      const schedule = Array.from({ length: 40 }, () => 300);
+      const schedule = Array.from({ length: 40 }, () => 60);
       const id = await stage.destination(BEHAVIOURS.fails, { retryPolicy: { schedule_seconds: schedule, jitter: 0 } });
       const deliveries = await stage.post(1);
-      await stage.clock.run(50 * MINUTE_MS);
+      await stage.clock.run(10 * MINUTE_MS);
       assert.equal(stage.world.view.destination(id)!.isPaused, false);
-      await stage.clock.run(20 * MINUTE_MS);
+      await stage.clock.run(4 * MINUTE_MS);
       assert.equal(stage.world.view.destination(id)!.isPaused, true);
       const sent = stage.received(id).length;
-      await stage.clock.run(HOUR_MS);
+      await stage.clock.run(12 * MINUTE_MS);
       assert.equal(stage.received(id).length, sent);
       await stage.do(stage.clients.patchDestination(id, { status: 'active' }));
-      await stage.clock.run(30 * MINUTE_MS);
+      await stage.clock.run(6 * MINUTE_MS);
       assert.equal(stage.world.view.destination(id)!.isPaused, false);
       stage.setBehaviour(id, BEHAVIOURS.ok);
-      await stage.clock.run(10 * MINUTE_MS);
+      await stage.clock.run(2 * MINUTE_MS);
       assert.deepEqual(stage.statuses(deliveries), ['succeeded']);
     },
   );

@@ -38,6 +38,8 @@ export class OutcomeUnknown extends StoreError {
 /** While the database is away a method fails after about this long. */
 const TRY_FOR_MS = 3_000;
 const PAUSE_MS = 50;
+/** Each further try waits twice as long: it opens a connection, and a server that is ill should not drown in those. */
+const PAUSE_MS_MAX = 400;
 /** Longer than IDLE_IN_TRANSACTION_TIMEOUT_MS, after which the server itself ends what we left open. */
 const RESOLVE_FOR_MS = 8_000;
 const CONFLICT_TRIES_MAX = 8;
@@ -133,7 +135,9 @@ function createRetries(clock: Clock, random: Random) {
         const mayPass = isConflict(error) ? tries < CONFLICT_TRIES_MAX : isConnectionLoss(error);
         if (!mayPass || clock.monotonic() >= endsAt) throw toStoreError(error);
         // Two that met must not meet again.
-        const pauseMs = isConflict(error) ? random.fraction() * CONFLICT_PAUSE_MS * tries : PAUSE_MS;
+        const pauseMs = isConflict(error)
+          ? random.fraction() * CONFLICT_PAUSE_MS * tries
+          : Math.min(PAUSE_MS * 2 ** (tries - 1), PAUSE_MS_MAX);
         await delay(clock, pauseMs);
       }
     }
