@@ -7,7 +7,7 @@ import { atEnd } from './data-dirs.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Proxy } from './postgres/proxy.ts';
-import { DAY, LIVE, MANY, Scene, die, result, retryAt } from './scene.ts';
+import { DAY, LIVE, MANY, Scene, die, result, retryAt, succeed } from './scene.ts';
 
 type Operation = {
   /** The last table that it writes to. */
@@ -33,6 +33,38 @@ const OPERATIONS: Record<string, Operation> = {
         async check() {
           assert.equal((await store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
           assert.equal(await scene.unfinishedCount(), unfinished + 1);
+        },
+      };
+    },
+  },
+  'an event without a key': {
+    table: 'open_deliveries',
+    async prepare(scene) {
+      const { store } = scene;
+      const event = await scene.event([await scene.createDestination()]);
+      const unfinished = await scene.unfinishedCount();
+      return {
+        run: () => store.acceptEvents([event]),
+        answer: [{ result: 'accepted', backlogFull: [] }],
+        async check() {
+          assert.equal((await store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
+          assert.equal(await scene.unfinishedCount(), unfinished + 1);
+        },
+      };
+    },
+  },
+  'a first result that is the last': {
+    table: 'attempts',
+    async prepare(scene) {
+      const { id } = await scene.acceptOne(await scene.createDestination());
+      const unfinished = await scene.unfinishedCount();
+      return {
+        run: () => scene.record(result(id, 0, succeed())),
+        answer: { outcomes: [{ result: 'recorded' }], paused: [] },
+        async check() {
+          const { attemptCount, attempts, status } = (await scene.read(id))!;
+          assert.deepEqual([attemptCount, attempts.length, status], [1, 1, 'succeeded']);
+          assert.equal(await scene.unfinishedCount(), unfinished - 1);
         },
       };
     },

@@ -13,7 +13,7 @@ import { createTransactions } from '../../src/store/postgres/wire/transaction.ts
 import type { Tx } from '../../src/store/postgres/wire/transaction.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
-import { Databases, storeOptions } from './postgres/databases.ts';
+import { Databases, makeDistributed, storeOptions } from './postgres/databases.ts';
 import { stepped } from './postgres/stepped-pipeline.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Proxy } from './postgres/proxy.ts';
@@ -53,14 +53,18 @@ async function makeProxied(t: TestContext, clock: Clock = systemClock): Promise<
 const isUnavailable = (error: unknown): boolean => error instanceof StoreError && error.code === 'unavailable';
 
 describe('a server that crashes at COMMIT and gives the transaction’s id to another one', () => {
-  it('an event of which nothing is stored is not answered as accepted', async (t) => {
+  // What inserts the event: sent again, or in a transaction whose id is asked for.
+  const INSERTS = { partitioned: 'accept_at_once', distributed: 'events_insert' } as const;
+
+  const crash = (layout: keyof typeof INSERTS) => async (t: TestContext) => {
     const crashing = await startPostgres(['wal_writer_delay=10s']);
     atEnd(t, () => crashing.stop());
     await crashing.query('CREATE DATABASE crashing');
     const url = crashing.urlOf('crashing');
+    if (layout === 'distributed') await makeDistributed(url);
     let step: 'before' | 'inserting' | 'crashed' = 'before';
     const beforeStatement = async (name: string): Promise<void> => {
-      if (name === 'events_insert' && step === 'before') step = 'inserting';
+      if (name === INSERTS[layout] && step === 'before') step = 'inserting';
       if (name !== 'COMMIT' || step !== 'inserting') return;
       step = 'crashed';
       const [mine] = await crashing.query('SELECT max(backend_xid::text::int8) AS xid FROM pg_stat_activity');
@@ -81,7 +85,10 @@ describe('a server that crashes at COMMIT and gives the transaction’s id to an
     const accepted = await scene.acceptOne(destination).catch(() => null);
     if (accepted !== null) assert.ok((await scene.read(accepted.id)) !== null, 'it was accepted and is not stored');
     assert.equal(step, 'crashed');
-  });
+  };
+
+  it('an event of which nothing is stored is not answered as accepted', crash('partitioned'));
+  it('nor is it where tables are distributed', crash('distributed'));
 });
 
 describe('a connection that is lost at COMMIT, and nobody to ask for long', () => {
@@ -197,7 +204,7 @@ describe('what cannot be stored', () => {
     const beforeStatement = (name: string): Promise<void> => {
       if (name === 'COMMIT') commits++;
       // All together and the first half have been tried.
-      if (name === 'transaction_xid' && commits === 2) proxy.goAway();
+      if (name === 'accept_at_once' && commits === 2) proxy.goAway();
       return Promise.resolve();
     };
     const store = await openPostgresStore(

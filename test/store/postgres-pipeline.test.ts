@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { PoolClient } from 'pg';
+import type { PoolClient, Query } from 'pg';
 import { openPool } from '../../src/store/postgres/wire/connections.ts';
 import { isConnectionLoss } from '../../src/store/postgres/wire/errors.ts';
 import { Pipeline } from '../../src/store/postgres/wire/pipeline.ts';
 import { atEnd } from './data-dirs.ts';
+import { sharedDatabases } from './postgres/databases.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { sharedPostgres } from './postgres/shared.ts';
+import { DAY, Scene, result, retryAt, succeed } from './scene.ts';
 
 let server: PostgresServer;
 before(async () => {
@@ -126,5 +128,34 @@ describe('statements sent in one turn', () => {
       counts,
       counts.map((_, i) => i + 1),
     );
+  });
+});
+
+describe('a batch that meets nothing unusual', () => {
+  const databases = sharedDatabases();
+
+  it('takes one round trip to be accepted, with keys or without, and one to be recorded', async (t) => {
+    let trips = 0;
+    const createPipeline = (client: PoolClient): Pipeline => {
+      // One query of pg is a turn: what goes out with one Sync.
+      const counted = { query: (turn: Query) => (trips++, client.query(turn)) };
+      return new Pipeline(counted as unknown as PoolClient);
+    };
+    const scene = new Scene(await databases.open(t, { createPipeline }));
+    const tripsOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const earlier = trips;
+      await work();
+      return trips - earlier;
+    };
+    const to = [await scene.createDestination()];
+    const idempotency = { fingerprint: new Uint8Array(32), expiresAt: scene.now + DAY };
+    const make = (key: string) => scene.event(to, { idempotencyKey: key, idempotency });
+    const events = await Promise.all([make('a'), scene.event(to), make('b'), scene.event(to)]);
+    assert.equal(await tripsOf(() => scene.store.acceptEvents(events)), 1);
+    const results = events.map(({ deliveries: [delivery] }, i) =>
+      result(delivery!.id, 0, i % 2 === 0 ? succeed() : retryAt(scene.now)),
+    );
+    assert.equal(await tripsOf(() => scene.record(...results)), 1);
+    assert.equal(await scene.unfinishedCount(), 2);
   });
 });

@@ -9,9 +9,11 @@ import { DISTRIBUTED, LOCAL, REFERENCE } from '../../src/store/postgres/schema/m
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { STATEMENTS } from '../../src/store/postgres/wire/statement.ts';
 import { atEnd } from './data-dirs.ts';
-import { storeOptions } from './postgres/databases.ts';
+import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { sharedPostgres } from './postgres/shared.ts';
+import { stepped } from './postgres/stepped-pipeline.ts';
+import { Scene, result, succeed } from './scene.ts';
 
 const PLANNING = [
   // The plan for any parameters. (EXPLAIN (GENERIC_PLAN) says it in a word, from PostgreSQL 16 on.)
@@ -24,7 +26,9 @@ const PLANNING = [
 ];
 
 const HOT = new RegExp(`\\b(${DISTRIBUTED.join('|')})\\b`);
-const statements = [...STATEMENTS.values()];
+const all = [...STATEMENTS.values()];
+/** What a distributed database is sent: the transactions refuse it the others. */
+const statements = all.filter(({ isOfOneMachine }) => isOfOneMachine !== true);
 const hot = statements.filter(({ text }) => HOT.test(text));
 
 /** A table that grows, or one of its partitions. */
@@ -54,6 +58,8 @@ function isPlainInsert(text: string): boolean {
   return /^\s*INSERT\b/.test(text) && !/ON CONFLICT|RETURNING/.test(text);
 }
 
+const databases = sharedDatabases();
+
 describe('the statements', () => {
   it('that touch what grows with the traffic name their shard; only lists look at every one', () => {
     assert.ok(hot.length > 40);
@@ -76,6 +82,27 @@ describe('the statements', () => {
 });
 
 // What docs/guides/citus.md says of Citus, by the sources named there.
+describe('a statement that writes several tables', () => {
+  it('is not sent to a distributed database', async (t) => {
+    assert.deepEqual(all.flatMap(({ name, isOfOneMachine }) => (isOfOneMachine === true ? [name] : [])).sort(), [
+      'accept_at_once',
+      'destination_health_at_once',
+      'record_at_once',
+    ]);
+    for (const layout of ['partitioned', 'distributed'] as const) {
+      const seen = new Set<string>();
+      const beforeStatement = async (name: string): Promise<void> => void seen.add(name);
+      const store = await databases.open(t, { createPipeline: stepped(beforeStatement) }, layout);
+      const scene = new Scene(store);
+      const { id } = await scene.acceptOne(await scene.createDestination());
+      await scene.record(result(id, 0, succeed()));
+      const isAtOnce = ['accept_at_once', 'record_at_once'].every((name) => seen.has(name));
+      assert.equal(isAtOnce, layout === 'partitioned');
+      assert.equal(seen.has('events_insert') || seen.has('record_finish_of_shard'), layout === 'distributed');
+    }
+  });
+});
+
 describe('the statements, as Citus gets them', () => {
   const ofDistributed = sent.filter(({ text }) => mentions(text, DISTRIBUTED).length > 0);
   const writes = ofDistributed.filter(({ text }) => isWrite(text));
@@ -212,7 +239,7 @@ describe('the schema', () => {
 
   it('has an index for every statement: none walks a table that grows', async (t) => {
     const explain = await openExplaining(t, server.urlOf(database));
-    for (const { name, text } of hot) {
+    for (const { name, text } of all.filter((one) => HOT.test(one.text))) {
       if (/^(test|copy_read)_/.test(name) || /^\s*INSERT/.test(text)) continue;
       const plan = await explain(name, text);
       const lines = plan.split('\n');

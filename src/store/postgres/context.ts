@@ -6,7 +6,7 @@ import type { Backlog, BacklogChange } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
 import type { LockedKeys } from './queries/events/locked-keys.ts';
 import type { Partitions } from './schema/partitions.ts';
-import type { Transactions, Tx } from './wire/transaction.ts';
+import type { Transactions, Tx, Work } from './wire/transaction.ts';
 
 /** The methods of the store that have a query of their own. */
 type Method = Exclude<keyof Store, 'close' | 'lanes' | 'cluster' | 'findTrouble'>;
@@ -43,27 +43,29 @@ export type WriteContext = ConfigurationContext & {
   lockedKeys: LockedKeys;
   /** What became of results that were handed in before. */
   recorded: WeakMap<ResultToRecord, Recorded>;
+  /** Results that a try which may have been committed has brought to the database. */
+  sentBefore: WeakSet<ResultToRecord>;
   /** How long accepting waits for an idempotency key that another transaction holds. */
   keyWaitMs: number;
 };
 
 /** `xid`: of the transaction that may have stored it; null: it is stored. */
-type Recorded = { xid: string | null; outcome: RecordOutcome };
+export type Recorded = { xid: string | null; outcome: RecordOutcome };
 
 /** A transaction whose changes of the backlog count when it is committed. */
 export async function writeCounted<Result>(
   backlog: Backlog,
-  write: Transactions['write'],
-  work: (tx: Tx, change: BacklogChange) => Promise<Result>,
+  run: <Of>(work: Work<Of>) => Promise<Of>,
+  work: (tx: Tx, change: BacklogChange, nth: number) => Promise<Result>,
 ): Promise<Result> {
   let change = backlog.begin();
   let isCommitted = false;
   try {
-    const result = await write((tx) => {
+    const result = await run((tx, nth) => {
       // An earlier try came to nothing.
       change.settle(false);
       change = backlog.begin();
-      return work(tx, change);
+      return work(tx, change, nth);
     });
     isCommitted = true;
     return result;

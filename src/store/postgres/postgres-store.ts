@@ -166,6 +166,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     backlogMax: maxBacklogPerDestination,
     lockedKeys: new LockedKeys(clock),
     recorded: new WeakMap(),
+    sentBefore: new WeakSet(),
     keyWaitMs,
   };
 }

@@ -33,7 +33,10 @@ export type Encounter = {
 type Moment = { step: Step | null; state: DatabaseState };
 
 /** Of a transaction: what it changes of deliveries, it changes by the destinations that this statement found. */
-const MOVING = /^(record_finish|record_move_on|open_deliveries_take|deliveries_destinations)$/;
+const MOVING = /^(record_at_once|record_finish|record_move_on|open_deliveries_take|deliveries_destinations)$/;
+
+/** Only transactions that write have a name, and only they have a statement that writes at once. */
+const WRITING = /^transaction_xid$|_at_once$/;
 
 /** A writer that is stopped is not one that has vanished, however slow the machine is. */
 const PATIENCE_MS = 60_000;
@@ -96,8 +99,7 @@ export class Arena {
       const answers = await this.#writers.run(acts, choose, async (step) => {
         const isEnd = step.name === 'COMMIT';
         const state = isEnd && isWriting[step.writer] ? await this.#observer.readState() : moments.at(-1)!.state;
-        // Only transactions that write have a name.
-        if (isEnd || step.name === 'transaction_xid') isWriting[step.writer] = !isEnd;
+        if (isEnd || WRITING.test(step.name)) isWriting[step.writer] = !isEnd;
         moments.push({ step, state });
       });
       judgeWay(moments);
@@ -196,9 +198,9 @@ function viewOf(moments: readonly Moment[], subject: Subject, which: Which): Vie
       const [before, after] = [moments[at - 1]!.state, moments[at]!.state];
       return before === after ? [] : [{ before, after }];
     }),
-    stateAt(statement) {
-      const at = own.findLast((one) => moments[one]!.step!.name === statement);
-      if (at === undefined) throw new Error(`${statement} was not run`);
+    stateAt(...statements) {
+      const at = own.findLast((one) => statements.includes(moments[one]!.step!.name));
+      if (at === undefined) throw new Error(`${statements.join(', ')}: none was run`);
       return moments[at - 1]!.state;
     },
   };

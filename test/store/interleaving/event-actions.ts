@@ -46,7 +46,7 @@ function hasEvent({ events }: DatabaseState, id: string): boolean {
 
 /** Against the version that the transaction's read of it found. */
 function judgeVersion({ stateAt, subject }: View, { isStale }: { isStale: boolean }): void {
-  const found = stateAt('environments_version').environment.config_version;
+  const found = stateAt('accept_at_once', 'environments_version').environment.config_version;
   assert.equal(isStale, found > subject.configVersion, 'what was matched against an older configuration is stale');
 }
 

@@ -17,8 +17,8 @@ export type View = {
   during: readonly DatabaseState[];
   /** Its own. */
   commits: readonly { before: DatabaseState; after: DatabaseState }[];
-  /** What a statement of its last transaction found. */
-  stateAt: (statement: string) => DatabaseState;
+  /** What the last of its statements with one of these names found. */
+  stateAt: (...statements: string[]) => DatabaseState;
 };
 
 export type Action<Answer = unknown> = {

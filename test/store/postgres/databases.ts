@@ -89,7 +89,7 @@ export class Databases {
 }
 
 /** As Citus has it, on one machine: no partitions, and each statement that writes names one shard. */
-async function makeDistributed(url: string): Promise<void> {
+export async function makeDistributed(url: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await migrateFrom(client, 0, 'distributed');

@@ -97,12 +97,14 @@ function copyStatement({ name, columns }: CopiedTable): BatchStatement<never> {
   const onConflict = isSeeded ? upsert(names) : '';
   const into = [...names, ...others.map(([column]) => column)].join(', ');
   const values = [...names.map((column) => `r.${column}`), ...others.map(([, value]) => value)].join(', ');
-  return insertStatement(`copy_insert_${name}`, types, (rows) =>
-    isDistributed === undefined
-      ? // Whole everywhere: the shard stands there only because every batch has one.
-        `INSERT INTO ${name} (${into}) SELECT ${values} FROM ${rows} WHERE r.shard = 0 ${onConflict}`
-      : `INSERT INTO ${name} (shard, ${into}) SELECT r.shard, ${values} FROM ${rows}`,
-  );
+  return insertStatement(`copy_insert_${name}`, {
+    columns: types,
+    write: (rows) =>
+      isDistributed === undefined
+        ? // Whole everywhere: the shard stands there only because every batch has one.
+          `INSERT INTO ${name} (${into}) SELECT ${values} FROM ${rows} WHERE r.shard = 0 ${onConflict}`
+        : `INSERT INTO ${name} (shard, ${into}) SELECT r.shard, ${values} FROM ${rows}`,
+  });
 }
 
 function upsert(names: readonly string[]): string {

@@ -24,6 +24,11 @@ export function isDataError(error: unknown): boolean {
   return state !== null && (state.startsWith('22') || state.startsWith('23') || state === '54000');
 }
 
+/** There is a row of that key already. */
+export function isDuplicateRow(error: unknown): boolean {
+  return sqlState(error) === '23505';
+}
+
 /** A row's partition is not there: check_violation without the name of a constraint. */
 export function isPartitionMissing(error: unknown): boolean {
   return sqlState(error) === '23514' && (error as { constraint?: string }).constraint === undefined;

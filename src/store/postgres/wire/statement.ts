@@ -9,6 +9,8 @@ export type Statement<Row> = {
   text: string;
   /** A list over all shards: the only kind that names none of them. */
   isOfEveryShard?: boolean;
+  /** Writes several tables at once, which a distributed database cannot: there the same is done in steps. */
+  isOfOneMachine?: boolean;
   row?: Row;
 };
 
@@ -25,6 +27,9 @@ export type BatchStatement<Row> = {
 
 /** One row of a batch: its shard, then a value for each column. */
 export type BatchRow = readonly [shard: number, ...values: Value[]];
+
+/** `write`: of the rows `r`, which have a `shard` and these columns. */
+export type Insert = { columns: Columns; write: (rows: string) => string };
 
 /** How a batch statement's text speaks of its rows. */
 type BatchParts = {
@@ -50,6 +55,13 @@ export function statement<Row>(name: string, text: string): Statement<Row> {
 export function statementOfEveryShard<Row>(name: string, text: string): Statement<Row> {
   const made = statement<Row>(name, text);
   made.isOfEveryShard = true;
+  return made;
+}
+
+/** Never sent to a distributed database. */
+export function statementOfOneMachine<Row>(name: string, text: string): Statement<Row> {
+  const made = statement<Row>(name, text);
+  made.isOfOneMachine = true;
   return made;
 }
 
@@ -79,14 +91,9 @@ export function batchStatement<Row>(
 /**
  * For rows that are inserted and nothing else: no ON CONFLICT, no RETURNING. Citus copies those to their shards by
  * itself, over one connection to each machine; shard by shard it would open, and prepare, one for each (multi_copy.c).
- * Whatever else a statement does across shards would lock others out of them until the commit. `write`: of the rows
- * `r`, which have a `shard`.
+ * Whatever else a statement does across shards would lock others out of them until the commit.
  */
-export function insertStatement<Row = never>(
-  name: string,
-  columns: Columns,
-  write: (rows: string) => string,
-): BatchStatement<Row> {
+export function insertStatement(name: string, { columns, write }: Insert): BatchStatement<never> {
   return { columns: Object.values(columns), together: statement(name, write(rowsOf(columns))), apart: null };
 }
 
@@ -113,10 +120,37 @@ export function upsertStatement<Row>(
   };
 }
 
+/** Rows among the parameters of a statement that has several kinds of them: one array a column, from `first` on. */
+export class ParameterRows {
+  readonly #columns: Columns;
+  readonly #first: number;
+
+  constructor(columns: Columns, first: number) {
+    this.#columns = columns;
+    this.#first = first;
+  }
+
+  /** The number of the first parameter after these. */
+  get next(): number {
+    return this.#first + Object.keys(this.#columns).length;
+  }
+
+  /** Rows `r` of these columns, for FROM and USING. Default: of all. */
+  as(...names: string[]): string {
+    const all = Object.keys(this.#columns);
+    const wanted = names.length === 0 ? all : names;
+    const arrays = wanted.map((name) => `$${this.#first + all.indexOf(name)}::${this.#columns[name]}[]`);
+    return `unnest(${arrays.join(', ')}) AS r (${wanted.join(', ')})`;
+  }
+
+  encode(rows: readonly (readonly Value[])[]): Value[] {
+    return Object.values(this.#columns).map((type, i) => encodeColumn(type, rows, i));
+  }
+}
+
 /** All rows of a batch, each with its shard. */
 function rowsOf(columns: Columns): string {
-  const names = ['shard', ...Object.keys(columns)];
-  return `unnest(${['$1::int2[]', ...arraysOf(columns)].join(', ')}) AS r (${names.join(', ')})`;
+  return new ParameterRows({ shard: 'int2', ...columns }, 1).as();
 }
 
 function arraysOf(columns: Columns): string[] {

@@ -14,6 +14,8 @@ import type { BatchRow, BatchStatement, Statement } from './statement.ts';
 import type { Value } from './values.ts';
 
 export type Tx = Pick<PipelinedTransaction, 'run' | 'change' | 'batch' | 'refuse' | 'provedBy'>;
+/** `nth`: of the tries. */
+export type Work<Result> = (tx: Tx, nth: number) => Promise<Result>;
 
 type Proof = { statement: Statement<unknown>; values: readonly Value[] };
 
@@ -113,12 +115,19 @@ export function createTransactions(options: Options) {
 
   return {
     /** All or nothing, durable when it resolves. `work` may run several times, each on a state of its own. */
-    write: <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> =>
-      retrying(async () => settle(await writeOnce(options, work))),
+    write: <Result>(work: Work<Result>): Promise<Result> =>
+      retrying(async (nth) => settle(await writeOnce(options, (tx) => work(tx, nth)))),
+    /**
+     * The same in one round trip: `send` sends its statements without awaiting any, and COMMIT goes out with them. What
+     * became of it when the connection is lost cannot be asked for then, so it is sent once more: all of it must hold
+     * only where it has not been done yet, and the caller finds out what had been.
+     */
+    writeAtOnce: <Result>(send: Work<Result>): Promise<Result> =>
+      retrying((nth) => sendOnce(options, (tx) => send(tx, nth))),
     /** One consistent state for several statements. */
     read: <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => retrying(() => readOnce(options, work)),
     /** Reads of which each may see a state of its own: without BEGIN and COMMIT they are answered sooner. */
-    look: <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => retrying(() => lookOnce(options, work)),
+    look: <Result>(work: Work<Result>): Promise<Result> => retrying((nth) => lookOnce(options, (tx) => work(tx, nth))),
     /** What became of a transaction that ended in an OutcomeUnknown. */
     resolve: (xid: string): Promise<'committed' | 'aborted'> => resolve(xid),
   };
@@ -126,11 +135,11 @@ export function createTransactions(options: Options) {
 
 /** Tries again what another transaction was in the way of, and, for a while, what the connection was lost for. */
 function createRetries(clock: Clock, random: Random) {
-  return async <Result>(once: () => Promise<Result>): Promise<Result> => {
+  return async <Result>(once: (nth: number) => Promise<Result>): Promise<Result> => {
     const endsAt = clock.monotonic() + TRY_FOR_MS;
     for (let tries = 1; ; tries++) {
       try {
-        return await once();
+        return await once(tries);
       } catch (error) {
         const mayPass = isConflict(error) ? tries < CONFLICT_TRIES_MAX : isConnectionLoss(error);
         if (!mayPass || clock.monotonic() >= endsAt) throw toStoreError(error);
@@ -164,6 +173,24 @@ async function writeOnce<Result>(options: Options, work: (tx: Tx) => Promise<Res
     const worked = await runWork(tx, workAndName, discard);
     if (worked.isRefused) return { end: 'committed', result: worked.result };
     return commit(tx, { xid, result: worked.result, discard });
+  });
+}
+
+async function sendOnce<Result>(options: Options, send: (tx: Tx) => Promise<Result>): Promise<Result> {
+  return withConnection(options.pool, async (client, discard) => {
+    const tx = new PipelinedTransaction(client, options);
+    tx.begin(BEGIN);
+    const answer = mayBeIgnored(send(tx));
+    try {
+      await tx.commit();
+      return await answer;
+    } catch (error) {
+      if (isConnectionLoss(error)) discard(error as Error);
+      else await tx.rollback().catch(discard);
+      // What was made of a statement's error says more than that.
+      const [made] = await Promise.allSettled([answer]);
+      throw made.status === 'rejected' && made.reason instanceof StoreError ? made.reason : error;
+    }
   });
 }
 
@@ -283,6 +310,7 @@ class PipelinedTransaction {
 
   /** Sent at once, in order. Its rejection ends the transaction also if nobody awaits it. */
   run<Row>(what: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
+    if (this.#options.isDistributed && what.isOfOneMachine === true) throw new Error(`${what.name} is of one machine`);
     return mayBeIgnored(this.#track(this.#pipeline.send(what, values)).then(({ rows }) => rows as Row[]));
   }
 

@@ -6,10 +6,11 @@ import { batchStatement, insertStatement } from '../../wire/statement.ts';
 import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeText } from '../../wire/values.ts';
+import type { Value } from '../../wire/values.ts';
 
 export type NumberedAttempt = ResultToRecord['attempt'] & { shard: number; deliveryId: Uint8Array; n: number };
 
-const COLUMNS = {
+export const ATTEMPT_COLUMNS = {
   delivery_id: 'uuid',
   n: 'int4',
   trigger: 'int2',
@@ -23,13 +24,12 @@ const COLUMNS = {
   error: 'text',
 } as const;
 
-const NAMES = Object.keys(COLUMNS).join(', ');
+const NAMES = Object.keys(ATTEMPT_COLUMNS).join(', ');
 
-const INSERT = insertStatement(
-  'attempts_insert',
-  COLUMNS,
-  (rows) => `INSERT INTO attempts (shard, ${NAMES}) SELECT r.shard, ${NAMES} FROM ${rows}`,
-);
+const INSERT = insertStatement('attempts_insert', {
+  columns: ATTEMPT_COLUMNS,
+  write: (rows) => `INSERT INTO attempts (shard, ${NAMES}) SELECT r.shard, ${NAMES} FROM ${rows}`,
+});
 
 const DROP_BODIES = batchStatement<never>(
   'attempts_drop_bodies',
@@ -51,11 +51,13 @@ export function insertAttempts(tx: Tx, attempts: readonly NumberedAttempt[]): vo
 }
 
 function toRow(attempt: NumberedAttempt): BatchRow {
+  return [attempt.shard, attempt.deliveryId, attempt.n, ...toValues(attempt)];
+}
+
+/** Of all columns after the number. */
+export function toValues(attempt: ResultToRecord['attempt']): Value[] {
   const { responseHeaders: headers, responseBody: body } = attempt;
   return [
-    attempt.shard,
-    attempt.deliveryId,
-    attempt.n,
     triggerCode.numberOf(attempt.trigger),
     Math.round(attempt.startedAt),
     Math.round(attempt.durationMs),

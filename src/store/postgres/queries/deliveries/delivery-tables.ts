@@ -54,21 +54,22 @@ const OPEN_COLUMNS = { ...SHARED_COLUMNS, due_at: 'int8', scheduled_at: 'int8', 
 const SHARED_NAMES = Object.keys(SHARED_COLUMNS).join(', ');
 const OPEN_NAMES = Object.keys(OPEN_COLUMNS).join(', ');
 
+/** All columns of a delivery that has ended. */
+export const DONE_NAMES: string = `shard, ${SHARED_NAMES}`;
+
 /** All of a row of the table `d`, by name: with `d.*` a column added later would invalidate the prepared statement. */
 export const ALL_OPEN: string = ['shard', ...Object.keys(OPEN_COLUMNS)].map((name) => `d.${name}`).join(', ');
 const ALL_DONE = ['shard', ...Object.keys(SHARED_COLUMNS)].map((name) => `d.${name}`).join(', ');
 
-const INSERT_OPEN = insertStatement(
-  'open_deliveries_insert',
-  OPEN_COLUMNS,
-  (rows) => `INSERT INTO open_deliveries (shard, ${OPEN_NAMES}) SELECT r.shard, ${OPEN_NAMES} FROM ${rows}`,
-);
+const INSERT_OPEN = insertStatement('open_deliveries_insert', {
+  columns: OPEN_COLUMNS,
+  write: (rows) => `INSERT INTO open_deliveries (shard, ${OPEN_NAMES}) SELECT r.shard, ${OPEN_NAMES} FROM ${rows}`,
+});
 
-const INSERT_DONE = insertStatement(
-  'done_deliveries_insert',
-  SHARED_COLUMNS,
-  (rows) => `INSERT INTO done_deliveries (shard, ${SHARED_NAMES}) SELECT r.shard, ${SHARED_NAMES} FROM ${rows}`,
-);
+const INSERT_DONE = insertStatement('done_deliveries_insert', {
+  columns: SHARED_COLUMNS,
+  write: (rows) => `INSERT INTO done_deliveries (shard, ${SHARED_NAMES}) SELECT r.shard, ${SHARED_NAMES} FROM ${rows}`,
+});
 
 const KEY = { id: 'uuid', rev: 'int4' } as const;
 

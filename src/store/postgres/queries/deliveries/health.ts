@@ -2,7 +2,13 @@
 import type { DestinationHealth } from '../../../../model/destination.ts';
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
 import type { Read } from '../../context.ts';
-import { statement, statementOfEveryShard, upsertStatement } from '../../wire/statement.ts';
+import {
+  ParameterRows,
+  statement,
+  statementOfEveryShard,
+  statementOfOneMachine,
+  upsertStatement,
+} from '../../wire/statement.ts';
 import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
@@ -22,18 +28,35 @@ const SELECT_ALL = statementOfEveryShard<HealthRow>(
    WHERE t.deleted_at IS NULL AND (h.failing_since IS NOT NULL OR h.failure_count > 0 OR h.held_until IS NOT NULL)`,
 );
 
+const COLUMNS = {
+  destination_id: 'uuid',
+  failing_since: 'int8',
+  failure_count: 'int4',
+  held_until: 'int8',
+  reported_at: 'int8',
+} as const;
+
 // Batches are written side by side, so an older one may come later.
-const UPSERT = upsertStatement<never>(
-  'destination_health_upsert',
-  { destination_id: 'uuid', failing_since: 'int8', failure_count: 'int4', held_until: 'int8', reported_at: 'int8' },
-  {
-    into: 'destination_health AS h',
-    onConflict: `
-      ON CONFLICT (destination_id, shard) DO UPDATE
-      SET failing_since = excluded.failing_since, failure_count = excluded.failure_count,
-          held_until = excluded.held_until, reported_at = excluded.reported_at
-      WHERE h.reported_at <= excluded.reported_at`,
-  },
+const ON_CONFLICT = `
+  ON CONFLICT (destination_id, shard) DO UPDATE
+  SET failing_since = excluded.failing_since, failure_count = excluded.failure_count,
+      held_until = excluded.held_until, reported_at = excluded.reported_at
+  WHERE h.reported_at <= excluded.reported_at`;
+
+const UPSERT = upsertStatement<never>('destination_health_upsert', COLUMNS, {
+  into: 'destination_health AS h',
+  onConflict: ON_CONFLICT,
+});
+
+const NAMES = ['shard', ...Object.keys(COLUMNS)];
+const LIVE_ROWS = new ParameterRows({ shard: 'int2', ...COLUMNS }, 1);
+
+/** The same, of those alone whose destinations are not deleted. */
+const UPSERT_LIVE = statementOfOneMachine<never>(
+  'destination_health_at_once',
+  `INSERT INTO destination_health AS h (${NAMES.join(', ')})
+   SELECT ${NAMES.map((name) => `r.${name}`).join(', ')} FROM ${LIVE_ROWS.as()}
+   WHERE EXISTS (SELECT FROM destinations t WHERE t.id = r.destination_id AND t.deleted_at IS NULL) ${ON_CONFLICT}`,
 );
 
 const SELECT_LIVE = statement<{ id: Uint8Array }>(
@@ -68,14 +91,19 @@ export function writeHealth(
   { live, now }: { live: readonly { id: Uint8Array }[]; now: number },
 ): void {
   const isLive = new Set(live.map(({ id }) => formatId('dst', id)));
-  // A row can be written once in a statement; the last report counts.
+  const kept = health.filter(({ destinationId }) => isLive.has(destinationId));
+  void tx.batch(UPSERT, toRows(kept, now));
+}
+
+/** On one machine: the same in one statement. */
+export function writeLiveHealth(tx: Tx, health: readonly DestinationHealth[], now: number): void {
+  if (health.length > 0) void tx.run(UPSERT_LIVE, LIVE_ROWS.encode(toRows(health, now)));
+}
+
+/** In the order that all take their locks in. A row can be written once in a statement; the last report counts. */
+function toRows(health: readonly DestinationHealth[], now: number): BatchRow[] {
   const last = new Map(health.map((one) => [one.destinationId, one]));
-  const kept = [...last.values()].filter(({ destinationId }) => isLive.has(destinationId));
-  const sorted = kept.sort((a, b) => (a.destinationId < b.destinationId ? -1 : 1));
-  void tx.batch(
-    UPSERT,
-    sorted.map((one) => toRow(one, now)),
-  );
+  return [...last.values()].sort((a, b) => (a.destinationId < b.destinationId ? -1 : 1)).map((one) => toRow(one, now));
 }
 
 function toRow({ destinationId, failingSince, failureCount, heldUntil }: DestinationHealth, now: number): BatchRow {

@@ -3,7 +3,6 @@ import { RESPONSE_CODES_MAX } from '../../../../model/delivery.ts';
 import type { OpenDelivery } from '../../../../model/delivery.ts';
 import { formatId } from '../../../../model/id.ts';
 import type { ResultToRecord } from '../../../store.ts';
-import { encodeResponseCode } from '../../../rows/codec.ts';
 import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
 import type { Horizons } from '../../horizons.ts';
 import { batchStatement } from '../../wire/statement.ts';
@@ -16,12 +15,13 @@ export type Moved = { shard: number; id: Uint8Array; destination_id: Uint8Array;
 
 // What a deleted destination left unfinished has ended with it, whether its row says so yet or not: `endByDeletion`
 // writes it, `isEndedByDeletion` in rows/ reads it so. Here as a condition, for the rows need not be read before.
-const IS_LIVE = `
+export const IS_LIVE: string = `
   NOT EXISTS (SELECT 1 FROM destinations t WHERE t.id = d.destination_id AND t.deleted_at IS NOT NULL)`;
 
-/** The last of the codes and one more: two bytes each. */
-const appended = `
-  substr(d.response_codes || r.code, greatest(1, octet_length(d.response_codes) + 3 - ${2 * RESPONSE_CODES_MAX}))`;
+/** The last of the codes and one more, as rows/codec.ts has them: two bytes each. */
+export const APPENDED: string = `
+  substr(d.response_codes || int2send(coalesce(r.response_code, 0::int2)),
+         greatest(1, octet_length(d.response_codes) + 3 - ${2 * RESPONSE_CODES_MAX}))`;
 
 export const FINISH = batchStatement<OpenStored>(
   'record_finish',
@@ -32,28 +32,31 @@ export const FINISH = batchStatement<OpenStored>(
     RETURNING ${ALL_OPEN}`,
 );
 
+/** Of the rows that MOVE_ON changes, by the rows `r`; `now`: a parameter. */
+export const moveOn = (rows: string, condition: string, now: number): string => `
+    UPDATE open_deliveries d
+    SET status = r.status, due_at = r.due_at, schedule_position = r.schedule_position,
+        attempt_count = d.attempt_count + 1, response_codes = ${APPENDED}, updated_at = $${now}::int8,
+        rev = d.rev + 1, scheduled_at = NULL, fallback_status = NULL, dead_reason = NULL, completed_at = NULL
+    FROM ${rows}
+    WHERE ${condition} AND d.id = r.id AND d.rev = r.rev AND ${IS_LIVE}
+    RETURNING d.shard, d.id, d.destination_id, d.attempt_count`;
+
 // The decision as `afterResult` has it (transitions.ts) for a delivery that is retried: of what a forced attempt had
 // kept nothing is needed any more, and four columns need not be sent. The conformance suite holds both to it.
 export const MOVE_ON = batchStatement<Moved>(
   'record_move_on',
-  { id: 'uuid', rev: 'int4', status: 'int2', due_at: 'int8', schedule_position: 'int4', code: 'bytea' },
-  ({ rows, inShard, next }) => `
-    UPDATE open_deliveries d
-    SET status = r.status, due_at = r.due_at, schedule_position = r.schedule_position,
-        attempt_count = d.attempt_count + 1, response_codes = ${appended}, updated_at = $${next}::int8,
-        rev = d.rev + 1, scheduled_at = NULL, fallback_status = NULL, dead_reason = NULL, completed_at = NULL
-    FROM ${rows}
-    WHERE ${inShard('d')} AND d.id = r.id AND d.rev = r.rev AND ${IS_LIVE}
-    RETURNING d.shard, d.id, d.destination_id, d.attempt_count`,
+  { id: 'uuid', rev: 'int4', status: 'int2', due_at: 'int8', schedule_position: 'int4', response_code: 'int2' },
+  ({ rows, inShard, next }) => moveOn(rows, inShard('d'), next),
 );
 
 const growHistory = (table: string): BatchStatement<Moved> =>
   batchStatement<Moved>(
     `record_grow_${table}`,
-    { id: 'uuid', code: 'bytea' },
+    { id: 'uuid', response_code: 'int2' },
     ({ rows, inShard, next }) => `
       UPDATE ${table} d
-      SET attempt_count = d.attempt_count + 1, response_codes = ${appended}, updated_at = $${next}::int8
+      SET attempt_count = d.attempt_count + 1, response_codes = ${APPENDED}, updated_at = $${next}::int8
       FROM ${rows}
       WHERE ${inShard('d')} AND d.id = r.id
       RETURNING d.shard, d.id, d.destination_id, d.attempt_count`,
@@ -71,7 +74,7 @@ export async function growHistories(tx: Tx, results: readonly ResultToRecord[], 
   const grown: Moved[] = [];
   let missing = results;
   for (const statement of GROWING) {
-    const rows = missing.map(({ id, attempt }) => [...keyOf(id), encodeResponseCode(attempt.responseCode)] as const);
+    const rows = missing.map(({ id, attempt }) => [...keyOf(id), attempt.responseCode] as const);
     const found = await tx.batch(statement, rows, [now]);
     grown.push(...found);
     const ids = new Set(found.map((row) => formatId('dlv', row.id)));

@@ -6,7 +6,7 @@ import { formatId, idBytes } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
 import type { Decision } from '../../../../model/transitions.ts';
 import type { RecordOutcome, ResultToRecord } from '../../../store.ts';
-import { deliveryStatusCode, encodeResponseCode, pausedReasonCode } from '../../../rows/codec.ts';
+import { deliveryStatusCode, pausedReasonCode } from '../../../rows/codec.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
@@ -144,7 +144,7 @@ function moveOn(tx: Tx, results: readonly Decided[], now: number): Promise<Moved
         deliveryStatusCode.numberOf(decision.status),
         decision.dueAt,
         decision.schedulePosition,
-        encodeResponseCode(attempt.responseCode),
+        attempt.responseCode,
       ] as const,
   );
   return tx.batch(MOVE_ON, rows, [now]);

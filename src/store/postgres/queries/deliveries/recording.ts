@@ -3,10 +3,12 @@
 import type { DestinationId } from '../../../../model/id.ts';
 import type { RecordOutcome, ResultToRecord } from '../../../store.ts';
 import { bisect, withPartitions } from '../../bisect.ts';
-import type { Write, WriteContext } from '../../context.ts';
+import type { Recorded, Write, WriteContext } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
 import { OutcomeUnknown } from '../../wire/transaction.ts';
 import { timesOf } from './delivery-tables.ts';
+import { recordAtOnce, splitResults } from './record-at-once.ts';
+import type { PlainResult } from './record-at-once.ts';
 import { recordTogether } from './record.ts';
 import type { RecordAnswer, RecordRequest } from './record.ts';
 
@@ -16,11 +18,22 @@ import type { RecordAnswer, RecordRequest } from './record.ts';
  * look like another's, and the attempt be told twice.
  */
 export const recordResults: Write<'recordResults'> = async (context, { results, health, now }) => {
-  const { recorded } = context;
-  const left = await findLeft(context, results);
+  const { recorded, isDistributed } = context;
+  const missing = await findLeft(context, results);
+  const { plain, others } = isDistributed ? { plain: [], others: missing } : splitResults(missing);
+  const left: ResultToRecord[] = [];
+  const atOnce = async (part: readonly PlainResult[]): Promise<void[]> => {
+    const leftOfPart = await inPartitions(context, part, () => recordAtOnce(context, { results: part, health, now }));
+    left.push(...leftOfPart);
+    const isLeft = new Set<ResultToRecord>(leftOfPart);
+    for (const result of part) if (!isLeft.has(result)) recorded.set(result, RECORDED);
+    return [];
+  };
+  if (plain.length > 0) await bisect(plain, atOnce, (result) => void left.push(result));
+  left.push(...others);
   const paused: DestinationId[] = [];
   const together = async (part: readonly ResultToRecord[]): Promise<RecordOutcome[]> => {
-    const answer = await recordNew(context, { results: part, health, now });
+    const answer = await recordNew(context, { results: part, health: plain.length > 0 ? [] : health, now });
     paused.push(...answer.paused);
     return answer.outcomes;
   };
@@ -29,18 +42,28 @@ export const recordResults: Write<'recordResults'> = async (context, { results, 
     recorded.set(result, { xid: null, outcome: outcome! });
     return outcome!;
   };
-  await bisect(left, together, alone);
+  if (left.length > 0 || plain.length === 0) await bisect(left, together, alone);
   return { outcomes: results.map((result) => recorded.get(result)!.outcome), paused };
 };
 
+const RECORDED: Recorded = { xid: null, outcome: { result: 'recorded' } };
+
+function inPartitions<Result>(
+  { partitions }: WriteContext,
+  results: readonly ResultToRecord[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const times = timesOf(results.map(({ id }) => id));
+  return withPartitions(partitions, times, work);
+}
+
 async function recordNew(context: WriteContext, request: RecordRequest): Promise<RecordAnswer> {
-  const { recording, partitions, backlog, recorded } = context;
+  const { recording, backlog, recorded } = context;
   const note = ({ outcomes }: RecordAnswer, xid: string | null): void => {
     for (const [i, result] of request.results.entries()) recorded.set(result, { xid, outcome: outcomes[i]! });
   };
   try {
-    const times = timesOf(request.results.map(({ id }) => id));
-    const answer = await withPartitions(partitions, times, () =>
+    const answer = await inPartitions(context, request.results, () =>
       writeCounted(backlog, recording.write, (tx, change) => recordTogether(tx, context, change, request)),
     );
     note(answer, null);

@@ -10,26 +10,38 @@ import type { AcceptResult, NewEvent } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
 import { insertStatement, statement } from '../../wire/statement.ts';
+import type { BatchRow, Insert } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { readConfigVersion } from '../configuration/environments.ts';
 import { claimKeys } from './idempotency.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
+import type { DeliveriesOfEvent } from './insert-deliveries.ts';
 
-const INSERT_EVENTS = insertStatement(
-  'events_insert',
-  { id: 'uuid', environment: 'int4', type: 'text', idempotency_key: 'text', occurred_at: 'int8', traceparent: 'text' },
-  (rows) => `
+const EVENT_COLUMNS = {
+  id: 'uuid',
+  environment: 'int4',
+  type: 'text',
+  idempotency_key: 'text',
+  occurred_at: 'int8',
+  traceparent: 'text',
+} as const;
+
+export const EVENTS: Insert = {
+  columns: EVENT_COLUMNS,
+  write: (rows) => `
     INSERT INTO events (shard, id, environment, type, idempotency_key, occurred_at, traceparent)
     SELECT r.shard, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at, r.traceparent FROM ${rows}`,
-);
+};
 
-const INSERT_BODIES = insertStatement(
-  'event_bodies_insert',
-  { event_id: 'uuid', body: 'bytea' },
-  (rows) => `
+export const BODIES: Insert = {
+  columns: { event_id: 'uuid', body: 'bytea' },
+  write: (rows) => `
     INSERT INTO event_bodies (shard, event_id, body) SELECT r.shard, r.event_id, r.body FROM ${rows}`,
-);
+};
+
+const INSERT_EVENTS = insertStatement('events_insert', EVENTS);
+const INSERT_BODIES = insertStatement('event_bodies_insert', BODIES);
 
 const IS_STORED = statement<unknown>('events_is_stored', 'SELECT 1 FROM events WHERE shard = $1::int2 AND id = $2');
 
@@ -44,14 +56,15 @@ export async function acceptTogether(
   const accepted = fresh.filter(({ id }) => !duplicates.has(id));
   insertEvents(tx, accepted);
   if (accepted.length > 0) tx.provedBy(IS_STORED, keyOf(accepted[0]!.id));
-  const born = accepted.map(({ environment, id, dueAt, deliveries }) => {
-    return { environment, eventId: id, origin: 'event' as const, dueAt, deliveries };
-  });
-  const backlogFull = insertDeliveries(tx, context, change, born);
+  const backlogFull = insertDeliveries(tx, context, change, accepted.map(toDeliveries));
   const results = new Map<NewEvent, AcceptResult>(
     accepted.map((event, i) => [event, { result: 'accepted', backlogFull: backlogFull[i]! }]),
   );
   return events.map((event) => results.get(event) ?? duplicates.get(event.id) ?? { result: 'stale' });
+}
+
+export function toDeliveries({ environment, id, dueAt, deliveries }: NewEvent): DeliveriesOfEvent {
+  return { environment, eventId: id, origin: 'event', dueAt, deliveries };
 }
 
 async function readVersions(tx: Tx, events: readonly NewEvent[]): Promise<Map<number, number>> {
@@ -61,19 +74,15 @@ async function readVersions(tx: Tx, events: readonly NewEvent[]): Promise<Map<nu
 }
 
 function insertEvents(tx: Tx, events: readonly NewEvent[]): void {
-  void tx.batch(
-    INSERT_EVENTS,
-    events.map((event) => [
-      ...keyOf(event.id),
-      event.environment,
-      event.type,
-      event.idempotencyKey,
-      Math.round(event.occurredAt),
-      event.traceparent,
-    ]),
-  );
-  void tx.batch(
-    INSERT_BODIES,
-    events.map((event) => [...keyOf(event.id), event.body]),
-  );
+  void tx.batch(INSERT_EVENTS, events.map(toEventRow));
+  void tx.batch(INSERT_BODIES, events.map(toBodyRow));
+}
+
+export function toEventRow(event: NewEvent): BatchRow {
+  const { environment, type, idempotencyKey, occurredAt, traceparent } = event;
+  return [...keyOf(event.id), environment, type, idempotencyKey, Math.round(occurredAt), traceparent];
+}
+
+export function toBodyRow({ id, body }: NewEvent): BatchRow {
+  return [...keyOf(id), body];
 }

@@ -7,6 +7,7 @@ import { bisect, isOfOneItem, withPartitions } from '../../bisect.ts';
 import type { Write } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
 import { isKeyLocked, keyLocked, toStoreError } from '../../wire/errors.ts';
+import { acceptAtOnce } from './accept-at-once.ts';
 import { acceptTogether } from './accept.ts';
 import { timesOf } from '../deliveries/delivery-tables.ts';
 import { hasKey } from './idempotency.ts';
@@ -16,17 +17,22 @@ const LATER_WAIT_PART = 0.3;
 /** From the first key that was not to be had on: then no further one is waited for. One among 500 takes nine waits. */
 const HALVING_MS_MAX = 2_000;
 
-type AcceptSome = (events: readonly NewEvent[], keyWaitMs: number) => Promise<AcceptResult[]>;
+/** One result for each event; null: it is left for the next way to accept it. */
+type AcceptSome = (events: readonly NewEvent[], keyWaitMs: number) => Promise<(AcceptResult | null)[]>;
 
 export const acceptEvents: Write<'acceptEvents'> = async (context, events) => {
-  const { accepting, backlog, partitions, clock, keyWaitMs, lockedKeys } = context;
+  const { accepting, backlog, partitions, clock, isDistributed, keyWaitMs, lockedKeys } = context;
 
-  const acceptSome: AcceptSome = (some, waitMs) =>
-    withPartitions(partitions, timesOf(some.flatMap(idsOf)), () =>
-      writeCounted(backlog, accepting.write, (tx, change) =>
-        acceptTogether(tx, context, { change, events: some, keyWaitMs: waitMs }),
-      ),
-    );
+  const inPartitions =
+    (acceptSome: AcceptSome): AcceptSome =>
+    (some, waitMs) =>
+      withPartitions(partitions, timesOf(some.flatMap(idsOf)), () => acceptSome(some, waitMs));
+  const atOnce = inPartitions((some, waitMs) => acceptAtOnce(context, some, { keyWaitMs: waitMs }));
+  const inSteps = inPartitions((some, waitMs) =>
+    writeCounted(backlog, accepting.write, (tx, change) =>
+      acceptTogether(tx, context, { change, events: some, keyWaitMs: waitMs }),
+    ),
+  );
 
   const refuse = (event: NewEvent, error: unknown): AcceptResult => {
     if (isKeyLocked(error)) lockedKeys.note(event);
@@ -34,25 +40,27 @@ export const acceptEvents: Write<'acceptEvents'> = async (context, events) => {
   };
 
   if (events.length === 0) return [];
-  const batch = new HalvedBatch(acceptSome, clock, keyWaitMs);
+  const batch = new HalvedBatch(clock, keyWaitMs);
   const suspects = new Set(events.filter((event) => lockedKeys.isSuspect(event)));
   const others = events.filter((event) => !suspects.has(event));
   // Those without a key first: they need not be cut into small pieces when the time for keys is over.
   const sorted = [...others.filter((event) => !hasKey(event)), ...others.filter(hasKey)];
   const results = new Map<NewEvent, AcceptResult>();
-  const accept = async (part: readonly NewEvent[]): Promise<void> => {
-    const found = await bisect(part, (some) => batch.accept(some), refuse);
-    part.forEach((event, i) => results.set(event, found[i]!));
+  const accept = async (acceptSome: AcceptSome, part: readonly NewEvent[]): Promise<void> => {
+    const missing = part.filter((event) => !results.has(event));
+    const found = await bisect(missing, (some) => batch.accept(acceptSome, some), refuse);
+    for (const [i, result] of found.entries()) if (result !== null) results.set(missing[i]!, result);
   };
-  await accept(sorted);
-  batch.waitBriefly();
-  await accept([...suspects]);
+  for (const acceptSome of isDistributed ? [inSteps] : [atOnce, inSteps]) {
+    await accept(acceptSome, sorted);
+    if (suspects.size > 0) batch.waitBriefly();
+    await accept(acceptSome, [...suspects]);
+  }
   return events.map((event) => results.get(event)!);
 };
 
 /** The parts of one batch, each a transaction. */
 class HalvedBatch {
-  readonly #acceptSome: AcceptSome;
   readonly #clock: Clock;
   readonly #laterWaitMs: number;
   #waitMs: number;
@@ -60,8 +68,7 @@ class HalvedBatch {
   #hasStored = false;
   #broken: { error: unknown } | null = null;
 
-  constructor(acceptSome: AcceptSome, clock: Clock, keyWaitMs: number) {
-    this.#acceptSome = acceptSome;
+  constructor(clock: Clock, keyWaitMs: number) {
     this.#clock = clock;
     this.#waitMs = keyWaitMs;
     this.#laterWaitMs = Math.ceil(keyWaitMs * LATER_WAIT_PART);
@@ -71,12 +78,12 @@ class HalvedBatch {
     this.#waitMs = this.#laterWaitMs;
   }
 
-  async accept(events: readonly NewEvent[]): Promise<AcceptResult[]> {
+  async accept(acceptSome: AcceptSome, events: readonly NewEvent[]): Promise<(AcceptResult | null)[]> {
     if (events.length === 0) return [];
     if (this.#broken !== null) return this.#giveUp(events, this.#broken.error);
     if (this.#clock.monotonic() >= this.#endsAt && events.some(hasKey)) throw keyLocked();
     try {
-      const results = await this.#acceptSome(events, this.#waitMs);
+      const results = await acceptSome(events, this.#waitMs);
       this.#hasStored = true;
       return results;
     } catch (error) {

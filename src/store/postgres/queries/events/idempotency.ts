@@ -6,18 +6,26 @@ import type { AcceptResult, NewEvent } from '../../../store.ts';
 import type { Read } from '../../context.ts';
 import { Overtaken, isWaitOver, keyLocked } from '../../wire/errors.ts';
 import { batchStatement, statement, upsertStatement } from '../../wire/statement.ts';
+import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { nameOf } from './locked-keys.ts';
 
 type Holder = { environment: number; key: string; event_id: Uint8Array; fingerprint: Uint8Array; expires_at: number };
 type Duplicate = Extract<AcceptResult, { result: 'duplicate' }>;
 
+export const KEY_COLUMNS = {
+  environment: 'int4',
+  key: 'text',
+  event_id: 'uuid',
+  fingerprint: 'bytea',
+  expires_at: 'int8',
+} as const;
+
 // DO NOTHING, not DO UPDATE, which fails when a key comes twice in the batch: then the first row takes it.
-const TAKE_FREE = upsertStatement<{ event_id: Uint8Array }>(
-  'idempotency_take_free',
-  { environment: 'int4', key: 'text', event_id: 'uuid', fingerprint: 'bytea', expires_at: 'int8' },
-  { into: 'idempotency', onConflict: 'ON CONFLICT DO NOTHING RETURNING event_id' },
-);
+const TAKE_FREE = upsertStatement<{ event_id: Uint8Array }>('idempotency_take_free', KEY_COLUMNS, {
+  into: 'idempotency',
+  onConflict: 'ON CONFLICT DO NOTHING RETURNING event_id',
+});
 
 const SELECT_HOLDERS = batchStatement<Holder>(
   'idempotency_holders',
@@ -34,7 +42,7 @@ const TAKE_OVER = statement<never>(
    WHERE shard = $1::int2 AND environment = $2::int4 AND key = $3 AND expires_at <= $4::int8`,
 );
 
-const LIMIT_WAIT = statement<{ before: string }>(
+export const LIMIT_WAIT = statement<{ before: string }>(
   'idempotency_limit_wait',
   'SELECT current_setting($1::text) AS before, set_config($1::text, $2::text, true)',
 );
@@ -65,7 +73,7 @@ export async function claimKeys(
   events: readonly NewEvent[],
   { isDistributed, keyWaitMs }: { isDistributed: boolean; keyWaitMs: number },
 ): Promise<Map<EventId, Duplicate>> {
-  const claims = events.flatMap(toClaim);
+  const claims = sortedClaims(events);
   if (claims.length === 0) return new Map();
   // Citus waits for a row on the machine that has it, and what is set here for locks holds only here.
   const limit = isDistributed ? 'statement_timeout' : 'lock_timeout';
@@ -79,23 +87,22 @@ export async function claimKeys(
   }
 }
 
+/**
+ * In the order of the key, so that of two batches that share keys one waits for the other, and not both. Equal ones
+ * stay in the order of the batch.
+ */
+export function sortedClaims(events: readonly NewEvent[]): Claim[] {
+  return events.flatMap(toClaim).sort((a, b) => a.shard - b.shard || compare(a, b));
+}
+
+export function toClaimRow({ shard, environment, key, eventId, fingerprint, expiresAt }: Claim): BatchRow {
+  return [shard, environment, key, idBytes(eventId), fingerprint, expiresAt];
+}
+
 async function claimAll(tx: Tx, claims: readonly Claim[]): Promise<Map<EventId, Duplicate>> {
-  // In the order of the key, so that of two batches that share keys one waits for the other, and not both. Equal ones
-  // stay in the order of the batch.
-  const sorted = claims.toSorted((a, b) => a.shard - b.shard || compare(a, b));
-  const taken = await tx.batch(
-    TAKE_FREE,
-    sorted.map((claim) => [
-      claim.shard,
-      claim.environment,
-      claim.key,
-      idBytes(claim.eventId),
-      claim.fingerprint,
-      claim.expiresAt,
-    ]),
-  );
+  const taken = await tx.batch(TAKE_FREE, claims.map(toClaimRow));
   const mine = new Set(taken.map((row) => formatId('evt', row.event_id)));
-  const others = sorted.filter((claim) => !mine.has(claim.eventId));
+  const others = claims.filter((claim) => !mine.has(claim.eventId));
   return others.length === 0 ? new Map() : meetHolders(tx, others);
 }
 

@@ -9,12 +9,12 @@ import { toStateRow } from '../../../rows/delivery-rows.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
 import { insertStatement } from '../../wire/statement.ts';
-import type { BatchRow } from '../../wire/statement.ts';
+import type { BatchRow, Insert } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { insertDone, keyOf } from '../deliveries/delivery-tables.ts';
 import type { StoredDelivery } from '../deliveries/delivery-tables.ts';
 
-type DeliveriesOfEvent = {
+export type DeliveriesOfEvent = {
   environment: number;
   eventId: EventId;
   origin: DeliveryOrigin;
@@ -24,9 +24,8 @@ type DeliveriesOfEvent = {
 
 // As `born` has it (transitions.ts), to which the conformance suite holds it. What is the same for every new delivery
 // is not sent: of eighteen columns eight are left.
-const INSERT_PENDING = insertStatement(
-  'open_deliveries_insert_pending',
-  {
+export const PENDING_DELIVERIES: Insert = {
+  columns: {
     id: 'uuid',
     environment: 'int4',
     event_id: 'uuid',
@@ -36,13 +35,15 @@ const INSERT_PENDING = insertStatement(
     due_at: 'int8',
     at: 'int8',
   },
-  (rows) => `
+  write: (rows) => `
     INSERT INTO open_deliveries (shard, id, environment, event_id, destination_id, subscription_id, origin,
                                  status, rev, due_at, schedule_position, attempt_count, response_codes, updated_at)
     SELECT r.shard, r.id, r.environment, r.event_id, r.destination_id, r.subscription_id, r.origin,
            ${PENDING}, 0, r.due_at, 0, 0, ''::bytea, r.at
     FROM ${rows}`,
-);
+};
+
+const INSERT_PENDING = insertStatement('open_deliveries_insert_pending', PENDING_DELIVERIES);
 
 /** Those that were born dead of each event, in order. Sent, not awaited: the transaction's commit sees an error. */
 export function insertDeliveries(
@@ -60,7 +61,7 @@ export function insertDeliveries(
         dead.push(toDeadRow(event, delivery));
         return [delivery.id];
       }
-      pending.push(toRow(event, delivery));
+      pending.push(toPendingRow(event, delivery));
       change.add(delivery.destinationId, event.environment, 1);
       return [];
     }),
@@ -70,7 +71,10 @@ export function insertDeliveries(
   return backlogFull;
 }
 
-function toRow({ environment, eventId, origin, dueAt }: DeliveriesOfEvent, delivery: NewDelivery): BatchRow {
+export function toPendingRow(
+  { environment, eventId, origin, dueAt }: DeliveriesOfEvent,
+  delivery: NewDelivery,
+): BatchRow {
   return [
     ...keyOf(delivery.id),
     environment,
