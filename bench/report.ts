@@ -49,7 +49,11 @@ export function formatFigures({ figures, notes = [], unquiet }: Report): string 
     figure.aim ?? '',
     figure.met === undefined || unquiet !== undefined ? '' : figure.met ? 'yes' : 'NO',
   ]);
-  const table = rows.length === 0 ? [] : [formatTable(['figure', 'value', 'spread', 'aim', 'met'], rows)];
+  const head = ['figure', 'value', 'spread', 'aim', 'met'];
+  // A column that says nothing is left out.
+  const shown = head.map((_, i) => i).filter((i) => rows.some((row) => row[i] !== ''));
+  const pick = (row: string[]): string[] => shown.map((i) => row[i]!);
+  const table = rows.length === 0 ? [] : [formatTable(pick(head), rows.map(pick))];
   const warning = unquiet === undefined ? [] : [`**${unquiet}**`];
   return [...warning, ...table, ...notes].join('\n\n');
 }

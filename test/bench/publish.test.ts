@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { drawLatencies, drawPeers } from '../../bench/publish/pictures.ts';
 import { fillSections, peerSections, resultSections } from '../../bench/publish/sections.ts';
+import { formatReport } from '../../bench/report.ts';
 import type { Figure, Results } from '../../bench/report.ts';
 
 const LATENCIES: Figure[] = ['100/s', '1,000/s', '4,000/s'].flatMap((rate, i) =>
@@ -47,6 +48,11 @@ describe('sections', () => {
     const { summary, missed } = resultSections([RUNS[0]!, unquiet]);
     assert.match(summary!, /^\| accepted, stored, delivered and recorded \| 12,345 events\/s \| not quiet \|$/m);
     assert.match(missed!, /^Of 1 figures/);
+  });
+
+  test('a table has no column that says nothing', () => {
+    assert.match(formatReport({ case: 'x', figures: [DELIVER[0]!] }), /^\| figure +\| value +\|$/m);
+    assert.match(formatReport({ case: 'x', figures: DELIVER }), /^\| figure +\| value +\| spread \| aim +\| met \|$/m);
   });
 
   test('aims that were missed are named', () => {
