@@ -74,7 +74,7 @@ const SUMMARY: readonly { case: string; figure: string; words: string }[] = [
   { case: 'hung', figure: 'all that waited are out after', words: 'out after a hang of 50 s, with 4,000 waiting' },
   {
     case: 'growth',
-    figure: 'delivered at 10,000,000, of 10,000',
+    figure: 'delivered by the largest, of the smallest',
     words: 'a store of 10,000,000 against one of 10,000',
   },
   { case: 'restart', figure: 'serving after', words: 'serves again after `kill -9` with 100,000 unfinished' },
