@@ -118,8 +118,8 @@ export class Bench {
     return arrived;
   }
 
-  async resetReceiver(): Promise<void> {
-    await this.receiver.ask('reset', null);
+  async resetReceiver(request: ReceiverCommands['reset'] = null): Promise<void> {
+    await this.receiver.ask('reset', request);
   }
 
   /** At the end of a case: what it started ends. */

@@ -13,8 +13,14 @@ export type Figure = {
   met?: boolean;
 };
 
-/** `notes`: what a reader must know of the figures, or why there are none. */
-export type Report = { case: string; figures: Figure[]; notes?: string[] };
+/**
+ * `notes`: what a reader must know of the figures, or why there are none. `unquiet`: what else the machine did, so that
+ * the figures mean nothing and no aim counts as met or missed.
+ */
+export type Report = { case: string; figures: Figure[]; notes?: string[]; unquiet?: string };
+
+/** What `--json` writes of a run. */
+export type Results = { machine: string; store: string; scale: number; date: string; reports: Report[] };
 
 /** The median of what several runs gave. */
 export function figureOf(name: string, unit: string, values: readonly number[]): Figure {
@@ -30,16 +36,26 @@ export function aimed(figure: Figure, bound: { atMost: number } | { atLeast: num
 }
 
 /** A table in Markdown, which is legible as it is. */
-export function formatReport({ case: name, figures, notes = [] }: Report): string {
+export function formatReport(report: Report): string {
+  return [`### ${report.case}`, formatFigures(report), ''].join('\n\n').trimEnd().concat('\n');
+}
+
+/** Without the heading. */
+export function formatFigures({ figures, notes = [], unquiet }: Report): string {
   const rows = figures.map((figure) => [
     figure.name,
     `${format(figure.value)}${figure.unit === '' ? '' : ` ${figure.unit}`}`,
     figure.spread === undefined ? '' : `± ${Math.round(figure.spread * 50)} %`,
     figure.aim ?? '',
-    figure.met === undefined ? '' : figure.met ? 'yes' : 'NO',
+    figure.met === undefined || unquiet !== undefined ? '' : figure.met ? 'yes' : 'NO',
   ]);
-  const table = rows.length === 0 ? [] : [formatTable(['figure', 'value', 'spread', 'aim', 'met'], rows)];
-  return [`### ${name}`, ...table, ...notes, ''].join('\n\n').trimEnd().concat('\n');
+  const head = ['figure', 'value', 'spread', 'aim', 'met'];
+  // A column that says nothing is left out.
+  const shown = head.map((_, i) => i).filter((i) => rows.some((row) => row[i] !== ''));
+  const pick = (row: string[]): string[] => shown.map((i) => row[i]!);
+  const table = rows.length === 0 ? [] : [formatTable(pick(head), rows.map(pick))];
+  const warning = unquiet === undefined ? [] : [`**${unquiet}**`];
+  return [...warning, ...table, ...notes].join('\n\n');
 }
 
 function formatTable(head: string[], rows: string[][]): string {

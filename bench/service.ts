@@ -18,6 +18,7 @@ const START_MS_MAX = 60_000;
 const LOG_BYTES_READ = 65_536;
 const FINISHED_POLL_MS = 25;
 const FINISHED_MS_MAX = 60_000;
+const EVENT_LOOP_WINDOW_MS = 15_100;
 const EVENT_LOOP_DELAY = 'postrider_event_loop_delay_seconds';
 
 const running = new Set<ChildProcess>();
@@ -191,12 +192,20 @@ export class Service extends Program {
     return sumOf(text, name, label);
   }
 
-  /** The longest delay of its event loop, in ms, since the last call. Every scrape counts: each begins anew. */
+  /** The longest delay of its event loop, in ms, since the last call, or in the last 15 to 30 s if that is more. */
   async takeEventLoopDelay(): Promise<number> {
     await this.metric(EVENT_LOOP_DELAY);
     const longest = this.#eventLoopDelayMs;
     this.#eventLoopDelayMs = 0;
     return longest;
+  }
+
+  /** Waits until no earlier delay is in what is taken next: the service forgets one when its window has ended twice. */
+  async forgetEventLoopDelay(): Promise<void> {
+    for (let i = 0; i < 2; i++) {
+      await sleep(EVENT_LOOP_WINDOW_MS);
+      await this.takeEventLoopDelay();
+    }
   }
 
   /** Resolves when that many deliveries have ended in their rows since the process began. */

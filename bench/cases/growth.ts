@@ -41,7 +41,8 @@ async function run(bench: Bench): Promise<Report[]> {
   const { services, figures } = await makeStores(bench, sizes);
   const labels = sizes.map((size) => size.toLocaleString('en-US'));
   figures.push(...(await measureDelivering(bench, services, labels)));
-  for (const [i, service] of services.entries()) figures.push(...(await measureLists(bench, service, labels[i]!)));
+  // What lies between a young store and the largest would say nothing that these two do not.
+  for (const i of [0, services.length - 1]) figures.push(...(await measureLists(bench, services[i]!, labels[i]!)));
   return [{ case: 'growth', figures }];
 }
 
@@ -107,7 +108,7 @@ async function measureDelivering(bench: Bench, services: Service[], labels: stri
       ratioOfRuns(`delivered at ${label}, of the limit`, { of: at(label), to: runs.limit }, delivered),
       storeCpu(` at ${label}`, bench, at(label)),
     ]),
-    aimed(ratioOfRuns(`delivered at ${last}, of ${first}`, { of: at(last), to: at(first) }, delivered), {
+    aimed(ratioOfRuns('delivered by the largest, of the smallest', { of: at(last), to: at(first) }, delivered), {
       atLeast: 0.9,
     }),
   ];

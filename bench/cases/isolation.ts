@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import type { Bench, Case } from '../bench.ts';
 import { watchRss } from '../measure.ts';
-import type { Latencies } from '../processes/protocol.ts';
-import { aimed, figureOf } from '../report.ts';
+import type { Arrivals, Latencies } from '../processes/protocol.ts';
+import { aimed, figureOf, format } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { batchOf, bodyOf, eventOf, loadOf } from './throughput.ts';
@@ -162,20 +162,27 @@ async function runHanging(bench: Bench, count: number): Promise<Report> {
     loadBeside(bench, service, ONSET_SECONDS),
     bench.open({ load: loadOf(service, hanging), perSecond: HANGING_PER_SECOND, seconds }),
   ]);
+  const [before, after] = [alone.latencies[BESIDE]!, beside.latencies[BESIDE]!];
   const figures = [
-    { name: 'arrival p50 alone', value: alone.p50, unit: 'ms' },
-    { name: 'arrival p99 alone', value: alone.p99, unit: 'ms' },
-    { name: 'arrival p50 beside them', value: beside.p50, unit: 'ms' },
-    aimed({ name: 'arrival p99 beside them', value: beside.p99, unit: 'ms' }, { atMost: BESIDE_P99_MAX_MS }),
+    { name: 'arrival p50 alone', value: before.p50, unit: 'ms' },
+    { name: 'arrival p99 alone', value: before.p99, unit: 'ms' },
+    { name: 'arrival p50 beside them', value: after.p50, unit: 'ms' },
+    aimed({ name: 'arrival p99 beside them', value: after.p99, unit: 'ms' }, { atMost: BESIDE_P99_MAX_MS }),
   ];
   await bench.clear();
-  return { case: `isolation: one beside ${count.toLocaleString('en-US')} that hang`, figures };
+  const name = `isolation: one beside ${count.toLocaleString('en-US')} that hang`;
+  return { case: name, figures, notes: [tellSeconds(beside.seconds)] };
 }
 
-async function loadBeside(bench: Bench, service: Service, seconds: number): Promise<Latencies> {
-  await bench.resetReceiver();
+/** Which second it was that a p99 comes from. */
+function tellSeconds(seconds: readonly Latencies[]): string {
+  const told = seconds.map(({ p99 }) => format(p99)).join(', ');
+  return `Arrival p99 beside them in each second since they began to hang, in ms: ${told}.`;
+}
+
+async function loadBeside(bench: Bench, service: Service, seconds: number): Promise<Arrivals> {
+  await bench.resetReceiver({ bySecond: BESIDE });
   const load = loadOf(service, [eventOf(bodyOf({ stamped: true }), BESIDE_TYPE)], { connections: 8 });
   const { requests } = await bench.open({ load, perSecond: BESIDE_PER_SECOND, seconds: bench.sized(seconds) });
-  const { latencies } = await bench.arrivals(requests, BESIDE);
-  return latencies[BESIDE]!;
+  return bench.arrivals(requests, BESIDE);
 }

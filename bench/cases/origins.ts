@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Bench, Case } from '../bench.ts';
-import type { Arrivals } from '../processes/protocol.ts';
+import type { Arrivals, Latencies } from '../processes/protocol.ts';
 import { aimed, figureOf } from '../report.ts';
 import type { Figure, Report } from '../report.ts';
 import type { Service } from '../service.ts';
@@ -12,6 +12,8 @@ import type { Run } from './throughput.ts';
 
 const PLAIN_TYPE = 'plain.event';
 const REPEATS = 3;
+const KEPT_ALIVE_OF_PLAIN = 0.6;
+const DELAY_MS_MAX = 20;
 const WARM_UP = 10_000;
 const EVENTS = 15_000;
 /** Ports of one address: an origin is a scheme, a host and a port, and every system has enough of those. */
@@ -66,66 +68,58 @@ async function measureKeptAlive(bench: Bench, service: Service): Promise<Figure[
   return [
     figureOfRuns('kept alive: delivered without TLS', 'events/s', runs.plain, delivered),
     figureOfRuns('kept alive: delivered', 'events/s', runs.secure, delivered),
-    ratioOfRuns('kept alive: of that without TLS', { of: runs.secure, to: runs.plain }, delivered),
+    aimed(ratioOfRuns('kept alive: of that without TLS', { of: runs.secure, to: runs.plain }, delivered), {
+      atLeast: KEPT_ALIVE_OF_PLAIN,
+    }),
     figureOfRuns('kept alive: CPU without TLS', 'µs/event', runs.plain, cpu),
     figureOfRuns('kept alive: CPU', 'µs/event', runs.secure, cpu),
   ];
 }
 
-type Meeting = { arrivals: Arrivals; cpu: number; delayMs: number };
+type Meeting = { arrivals: Arrivals; cpu: number };
+type Origins = { type: string; count: number };
 
 /** Each set of origins is met twice: cold, and at once again, as far as its connections were kept. */
 async function measureCold(bench: Bench, service: Service): Promise<Figure[]> {
+  const sets: Origins[] = [];
+  for (let i = 0; i < SETS; i++) sets.push(await makeOrigins(bench, service, `cold.set${i}`));
+  await service.forgetEventLoopDelay();
   const cold: Meeting[] = [];
   const again: Meeting[] = [];
-  for (let set = 0; set < SETS; set++) {
-    const urls = await listenTls(bench, bench.sized(ORIGINS));
-    const type = `cold.set${set}`;
-    for (let i = 0; i < urls.length; i += SETUP_AT_ONCE)
-      await Promise.all(urls.slice(i, i + SETUP_AT_ONCE).map((url) => service.subscribe(`${url}/ok`, type)));
-    cold.push(await meet(bench, service, { type, origins: urls.length }));
-    again.push(await meet(bench, service, { type, origins: urls.length }));
+  for (const set of sets) {
+    cold.push(await meet(bench, service, set));
+    again.push(await meet(bench, service, set));
   }
-  return [...describe('cold', cold), ...describe('met again', again)];
+  const longest = { name: 'longest event-loop delay', value: await service.takeEventLoopDelay(), unit: 'ms' };
+  return [...describe('cold', cold), ...describe('met again', again), aimed(longest, { atMost: DELAY_MS_MAX })];
+}
+
+async function makeOrigins(bench: Bench, service: Service, type: string): Promise<Origins> {
+  const urls = await listenTls(bench, bench.sized(ORIGINS));
+  for (let i = 0; i < urls.length; i += SETUP_AT_ONCE)
+    await Promise.all(urls.slice(i, i + SETUP_AT_ONCE).map((url) => service.subscribe(`${url}/ok`, type)));
+  return { type, count: urls.length };
 }
 
 /** One event for all of them. */
-async function meet(bench: Bench, service: Service, set: { type: string; origins: number }): Promise<Meeting> {
+async function meet(bench: Bench, service: Service, { type, count }: Origins): Promise<Meeting> {
   await bench.resetReceiver();
-  await service.takeEventLoopDelay();
-  const load = loadOf(service, [eventOf(bodyOf({ stamped: true }), set.type)]);
+  const load = loadOf(service, [eventOf(bodyOf({ stamped: true }), type)]);
   const { result, cpu } = await bench.withCpu({ programs: [service] }, async () => {
     await bench.closed({ load, requests: 1 });
-    return bench.arrivals(set.origins);
+    return bench.arrivals(count);
   });
-  return { arrivals: result, cpu: cpu['all']! / set.origins, delayMs: await service.takeEventLoopDelay() };
+  return { arrivals: result, cpu: cpu['all']! / count };
 }
 
 function describe(name: string, meetings: Meeting[]): Figure[] {
-  const latencies = meetings.map(({ arrivals }) => arrivals.latencies['ok']!);
-  const delays = meetings.map((meeting) => meeting.delayMs);
-  const longest = figureOf(`${name}: longest event-loop delay`, 'ms', delays);
+  const read = (what: string, unit: string, of: (meeting: Meeting) => number): Figure =>
+    figureOf(`${name}: ${what}`, unit, meetings.map(of));
+  const latencies = ({ arrivals }: Meeting): Latencies => arrivals.latencies['ok']!;
   return [
-    figureOf(
-      `${name}: connections opened`,
-      '',
-      meetings.map(({ arrivals }) => arrivals.connections),
-    ),
-    figureOf(
-      `${name}: arrival p50`,
-      'ms',
-      latencies.map(({ p50 }) => p50),
-    ),
-    figureOf(
-      `${name}: last arrival`,
-      'ms',
-      latencies.map(({ max }) => max),
-    ),
-    figureOf(
-      `${name}: CPU`,
-      'µs/delivery',
-      meetings.map(({ cpu }) => cpu),
-    ),
-    name === 'cold' ? aimed(longest, { atMost: 20 }) : longest,
+    read('connections opened', '', ({ arrivals }) => arrivals.connections),
+    read('arrival p50', 'ms', (meeting) => latencies(meeting).p50),
+    read('last arrival', 'ms', (meeting) => latencies(meeting).max),
+    read('CPU', 'µs/delivery', ({ cpu }) => cpu),
   ];
 }

@@ -25,6 +25,7 @@ export const pages: Case = {
   name: 'pages',
   about: 'the dashboard’s pages on a store of ten million deliveries: their slowest requests, and the first paint',
   store: 'sqlite',
+  isLong: true,
   run,
 };
 

@@ -39,11 +39,18 @@ export type ReceiverCommands = {
   listen: { tls: { key: string; cert: string } | null; port: number; count: number };
   /** Stops listening and cuts every connection: from now on it refuses. */
   refuse: null;
-  /** Forgets its counts and latencies. */
-  reset: null;
+  /** Forgets its counts and latencies; from now on keeps those of one group by second, too. */
+  reset: { bySecond: string } | null;
   /** Answers when `count` requests (of one group, or of all) have come since the last reset, or after `timeoutMs`. */
   wait: { count: number; group: string | null; timeoutMs: number };
   read: null;
+  /** From now on what is sent to /stuck is answered. */
+  free: null;
+};
+
+export type DelayCommands = {
+  /** Opens a port that leads to another, so many milliseconds away in each direction; answers with it. */
+  delay: { host: string; port: number; ms: number };
 };
 
 export type Arrivals = {
@@ -55,6 +62,8 @@ export type Arrivals = {
   lastAt: number;
   /** Milliseconds from when a request was due at the service to its arrival here, by the first part of the path. */
   latencies: Record<string, Latencies>;
+  /** Those of the group that was named at the reset, by the second since then in which the requests were due. */
+  seconds: Latencies[];
   counts: Record<string, number>;
   /** Unix ms of the first request since the reset, by the first part of the path. */
   firsts: Record<string, number>;

@@ -1,6 +1,6 @@
 // The other end: takes webhooks, counts them and answers as the first part of the path says:
 //   /ok   200 at once     /hang   never     /500   500     /404   404     /slow   200 after 14 s
-//   /far   200 after 50 ms     /flaky   500 to every twentieth
+//   /far   200 after 50 ms     /flaky   500 to every twentieth     /stuck   never, and 200 once it is told to
 // A name may follow, as in /ok-other: that is a group of its own, counted apart.
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -26,11 +26,15 @@ const FLAKY_EVERY = 20;
 
 let servers: Server[] = [];
 const sockets = new Set<Socket>();
+let isStuck = true;
 let count = 0;
 let connections = 0;
 let firstAt = 0;
 let lastAt = 0;
 let groups = new Map<string, { count: number; firstAt: number; latencies: LatencyHistogram }>();
+/** Latencies by second are kept for no longer than this. */
+const SECONDS_MAX = 60;
+let bySecond: { group: string; since: number; seconds: LatencyHistogram[] } | null = null;
 let waiting: { isReached: () => boolean; resolve: () => void } | null = null;
 
 function onConnection(socket: Socket): void {
@@ -58,12 +62,22 @@ function note(message: Buffer, bodyStart: number): string {
   if (stamp > 0) {
     const at = stamp + STAMP_NAME.length;
     const sentAt = Number(message.toString('latin1', at, at + STAMP_LENGTH)) / 1000;
-    if (sentAt > 0) group.latencies.record(sharedNow() - sentAt);
+    if (sentAt > 0) noteLatency(name, group.latencies, sentAt);
   }
   if (count++ === 0) firstAt = Date.now();
   lastAt = Date.now();
   if (waiting !== null && waiting.isReached()) waiting.resolve();
   return name;
+}
+
+function noteLatency(name: string, latencies: LatencyHistogram, sentAt: number): void {
+  const ms = sharedNow() - sentAt;
+  latencies.record(ms);
+  if (bySecond?.group !== name) return;
+  const second = Math.max(0, Math.floor((sentAt - bySecond.since) / 1000));
+  if (second >= SECONDS_MAX) return;
+  while (bySecond.seconds.length <= second) bySecond.seconds.push(new LatencyHistogram());
+  bySecond.seconds[second]!.record(ms);
 }
 
 function answer(socket: Socket, group: string): void {
@@ -72,6 +86,7 @@ function answer(socket: Socket, group: string): void {
   else if (group.startsWith('404')) socket.write(NOT_FOUND);
   else if (group.startsWith('slow')) setTimeout(() => socket.write(OK), SLOW_MS);
   else if (group.startsWith('far')) setTimeout(() => socket.write(OK), FAR_MS);
+  else if (group.startsWith('stuck') && !isStuck) socket.write(OK);
   else if (group.startsWith('flaky')) socket.write(count % FLAKY_EVERY === 0 ? FAILED : OK);
 }
 
@@ -93,9 +108,10 @@ function refuse(): void {
   for (const socket of sockets) socket.destroy();
 }
 
-function reset(): void {
+function reset(request: ReceiverCommands['reset']): void {
   count = connections = firstAt = lastAt = 0;
   groups = new Map();
+  bySecond = request === null ? null : { group: request.bySecond, since: sharedNow(), seconds: [] };
 }
 
 async function wait(request: ReceiverCommands['wait']): Promise<Arrivals> {
@@ -120,9 +136,14 @@ function read(): Arrivals {
     firstAt,
     lastAt,
     latencies: Object.fromEntries(entries.map(([name, group]) => [name, group.latencies.read()])),
+    seconds: bySecond === null ? [] : bySecond.seconds.map((histogram) => histogram.read()),
     counts: Object.fromEntries(entries.map(([name, group]) => [name, group.count])),
     firsts: Object.fromEntries(entries.map(([name, group]) => [name, group.firstAt])),
   };
 }
 
-serve({ listen, refuse, reset, wait, read });
+function free(): void {
+  isStuck = false;
+}
+
+serve({ listen, refuse, reset, wait, read, free });

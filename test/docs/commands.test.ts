@@ -229,7 +229,10 @@ const PLANS: Record<string, Plan> = {
       .map(({ lines }) => ({ starts: lines[0]!, notRun: NEEDS_CITUS })),
   },
   'docs/benchmarks.md': {
-    blocks: [{ starts: 'npm run bench', notRun: 'takes minutes, and measures the machine' }],
+    blocks: [
+      { starts: 'npm run bench', notRun: 'takes minutes, and measures the machine' },
+      { starts: 'npm run bench -- --json', notRun: 'takes minutes, and measures the machine' },
+    ],
   },
   'CONTRIBUTING.md': {
     blocks: [
