@@ -207,7 +207,9 @@ describe('an event on its way', () => {
     );
     const details = await run('deliveries', 'get', id);
     assert.match(details, /^ATTEMPT {2}STARTED +TOOK +OUTCOME +ANSWER +ERROR\n1 +\S+ \S+ +\d+ ms +bad_status +500 /m);
-    assert.match(await run('dlq', 'list'), new RegExp(`^${id}  dead    500      order\\.paid .* exhausted `, 'm'));
+    const letters = await run('dlq', 'list');
+    assert.match(letters, /^ID .* CREATED +REASON +DESTINATION +EVENT$/m);
+    assert.match(letters, new RegExp(`^${id}  dead    500      order\\.paid .* exhausted `, 'm'));
     status = 200;
     assert.equal((await row('deliveries', 'retry', id)).status, 'retrying');
     await until(async () => (await row('deliveries', 'get', id)).status === 'succeeded');
@@ -236,6 +238,24 @@ describe('an event on its way', () => {
     const text = await run('stats');
     assert.match(text, /^destinations: 1 active {3}0 paused {3}0 failing$/m);
     for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
+  });
+
+  test('shows in full what is wrong with a destination, and its id', async () => {
+    const name = 'the webhooks of a customer whose name is long, whose address changed, and who was told twice';
+    const { id } = await row('destinations', 'create', receiver.url, '--name', name);
+    await run('subscriptions', 'create', id, 'never.seen');
+    await run('destinations', 'update', id, '--status', 'paused');
+    const event = await row('publish', 'never.seen', '--data', '{}');
+    let text = await run('stats');
+    // What is asked often is answered from a moment ago.
+    while (!text.includes(' 1 paused ')) text = await run('stats');
+    const lines = text.split('\n');
+    for (const line of lines) assert.ok(line.length <= 80, line);
+    const said = lines.join(' ').replaceAll(/ +/g, ' ');
+    assert.ok(said.includes(`paused ${name}: `), said);
+    assert.ok(said.includes(`(${id})`), said);
+    assert.equal((event.deliveries as Json[]).length, 1);
+    await run('destinations', 'delete', id);
   });
 });
 
