@@ -95,20 +95,21 @@ function recordOne(context: WriteContext, result: ResultToRecord, batch: Batch):
   } else {
     if (!isUnfinished(row.status) || row.deleted_at !== null) return { result: 'conflict', current: 'finished' };
     if (row.rev !== rev) return { result: 'conflict', current: toOpenDeliveryAlone(sql(SELECT_OPEN).get(id)!) };
-    moveOn(context, result, row, batch.now);
+    moveOn(context, { id, row }, result, batch.now);
     if (decision.pauseDestination !== null) pause(context, row.destination, decision.pauseDestination, batch);
   }
   insertAttempt(context, id, row.attempt_count + 1, attempt);
   return { result: 'recorded' };
 }
 
-function moveOn({ sql, backlog }: WriteContext, result: ResultToRecord, row: CurrentRow, now: number): void {
+type Current = { id: Uint8Array; row: CurrentRow };
+
+function moveOn({ sql, backlog }: WriteContext, { id, row }: Current, result: ResultToRecord, now: number): void {
   const decision = result.decision!;
   const { completedAt, dueAt, schedulePosition } = decision;
   const status = deliveryStatusCode.numberOf(decision.status);
   const deadReason = numberOrNull(deadReasonCode, decision.deadReason);
   const code = encodeResponseCode(result.attempt.responseCode);
-  const id = idBytes(result.id);
   sql(MOVE_ON).run(status, deadReason, completedAt, dueAt, schedulePosition, code, now, id, result.rev);
   if (!isUnfinished(status)) backlog.add(row.destination, row.environment, -1);
 }
