@@ -24,11 +24,13 @@ import type { HeapPlace } from './wake-heap.ts';
 import { Window } from './window.ts';
 
 /** Where those who hold the queue have put it. Kept with the queue, so that finding it there is no look-up. */
-export class Place implements HeapPlace, ReadyPlace {
+export class Place implements HeapPlace, ReadyPlace<DestinationQueue> {
   wakeAt: number = NEVER;
   heapIndex = -1;
   readyBucket = -1;
-  readyAmong: ReadyPlace['readyAmong'] = null;
+  readyAmong: ReadyPlace<DestinationQueue>['readyAmong'] = null;
+  readyBefore: DestinationQueue | null = null;
+  readyAfter: DestinationQueue | null = null;
   /** How many of its waiting deliveries are in the sum over all queues. */
   countedWaiting = 0;
 }

@@ -58,25 +58,28 @@ export class Slots {
   }
 }
 
-export type ReadyPlace = {
+export type ReadyPlace<Item> = {
   /** Among whom it is, and which bucket of theirs holds it; null and -1: it is not ready. Set only here. */
   readyAmong: 'earners' | 'others' | null;
   readyBucket: number;
+  /** Its neighbours in that bucket. */
+  readyBefore: Item | null;
+  readyAfter: Item | null;
 };
 
-type ReadyItem = {
-  readonly place: ReadyPlace;
+type ReadyItem<Item> = {
+  readonly place: ReadyPlace<Item>;
   /** How many attempts are on its wire. */
   readonly inFlight: { readonly count: number };
 };
 
 /** Of the destinations that could start an attempt now, the one with the fewest on the wire. */
-export class ReadyQueues<T extends ReadyItem> {
+export class ReadyQueues<T extends ReadyItem<T>> {
   /** The next start of `earners` keeps to what they have earned. */
   readonly #among = { earners: new Buckets<T>(), others: new Buckets<T>() };
 
   /** Puts an item where its count says, or (null) takes it out. */
-  update(item: T, among: ReadyPlace['readyAmong']): void {
+  update(item: T, among: ReadyPlace<T>['readyAmong']): void {
     const { place } = item;
     const bucket = among === null ? -1 : item.inFlight.count;
     if (among === place.readyAmong && bucket === place.readyBucket) return;
@@ -92,24 +95,40 @@ export class ReadyQueues<T extends ReadyItem> {
   }
 }
 
-/** One set for each number of attempts on the wire. A Set keeps insertion order, so equals take turns. */
-class Buckets<T> {
-  readonly #buckets: Set<T>[] = [];
+/**
+ * One list for each number of attempts on the wire; whoever comes goes to its end, so equals take turns. Lists of the
+ * items themselves: every start and every answer moves one, and a Set that has one item now and then makes a table anew
+ * each time, each of which keeps alive what comes after it.
+ */
+class Buckets<T extends ReadyItem<T>> {
+  readonly #buckets: { first: T | null; last: T | null }[] = [];
   #lowest = 0;
 
-  delete(item: T, bucket: number): void {
-    this.#buckets[bucket]!.delete(item);
+  delete({ place }: T, at: number): void {
+    const bucket = this.#buckets[at]!;
+    const { readyBefore: before, readyAfter: after } = place;
+    if (before === null) bucket.first = after;
+    else before.place.readyAfter = after;
+    if (after === null) bucket.last = before;
+    else after.place.readyBefore = before;
+    place.readyBefore = null;
+    place.readyAfter = null;
   }
 
-  add(item: T, bucket: number): void {
-    while (this.#buckets.length <= bucket) this.#buckets.push(new Set());
-    this.#buckets[bucket]!.add(item);
-    this.#lowest = Math.min(this.#lowest, bucket);
+  add(item: T, at: number): void {
+    while (this.#buckets.length <= at) this.#buckets.push({ first: null, last: null });
+    const bucket = this.#buckets[at]!;
+    item.place.readyBefore = bucket.last;
+    if (bucket.last === null) bucket.first = item;
+    else bucket.last.place.readyAfter = item;
+    bucket.last = item;
+    this.#lowest = Math.min(this.#lowest, at);
   }
 
   first(): T | null {
     for (; this.#lowest < this.#buckets.length; this.#lowest++) {
-      for (const item of this.#buckets[this.#lowest]!) return item;
+      const { first } = this.#buckets[this.#lowest]!;
+      if (first !== null) return first;
     }
     this.#lowest = 0;
     return null;

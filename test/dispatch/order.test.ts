@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { DestinationQueue, Place } from '../../src/dispatch/destination-queue.ts';
 import { ReadyQueues } from '../../src/dispatch/slots.ts';
+import type { ReadyPlace } from '../../src/dispatch/slots.ts';
 import { WakeHeap } from '../../src/dispatch/wake-heap.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
@@ -42,10 +43,14 @@ describe('the wake heap', () => {
 });
 
 describe('the ready queues', () => {
-  const item = (name: string, count: number) => ({ name, place: new Place(), inFlight: { count } });
+  type Item = { name: string; place: ReadyPlace<Item>; inFlight: { count: number } };
+  const item = (name: string, count: number): Item => {
+    const place = { readyAmong: null, readyBucket: -1, readyBefore: null, readyAfter: null };
+    return { name, place, inFlight: { count } };
+  };
 
   test('give the one with the fewest on the wire, equals in turn', () => {
-    const ready = new ReadyQueues<ReturnType<typeof item>>();
+    const ready = new ReadyQueues<Item>();
     const items = [item('a', 2), item('b', 0), item('c', 0), item('d', 1)];
     for (const each of items) ready.update(each, 'earners');
     const order: string[] = [];
@@ -60,8 +65,28 @@ describe('the ready queues', () => {
     assert.equal(ready.first(false), null);
   });
 
+  test('know of any comings and goings who came first of those with the fewest', () => {
+    const move = fc.record({ at: fc.nat(4), count: fc.nat(2), isReady: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(move, { minLength: 30, maxLength: 60 }), (moves) => {
+        const ready = new ReadyQueues<Item>();
+        const items = Array.from({ length: 5 }, (_, i) => item(String(i), 0));
+        let order: Item[] = [];
+        for (const { at, count, isReady } of moves) {
+          const one = items[at]!;
+          const stays = isReady && order.includes(one) && one.inFlight.count === count;
+          one.inFlight.count = count;
+          ready.update(one, isReady ? 'earners' : null);
+          if (!stays) order = [...order.filter((other) => other !== one), ...(isReady ? [one] : [])];
+          const fewest = Math.min(...order.map(({ inFlight }) => inFlight.count));
+          assert.equal(ready.first(true), order.find(({ inFlight }) => inFlight.count === fewest) ?? null);
+        }
+      }),
+    );
+  });
+
   test('give those who have earned it first, and the others only where there is plenty', () => {
-    const ready = new ReadyQueues<ReturnType<typeof item>>();
+    const ready = new ReadyQueues<Item>();
     const [earner, other] = [item('earner', 5), item('other', 1)];
     ready.update(earner, 'earners');
     ready.update(other, 'others');
