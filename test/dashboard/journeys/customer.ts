@@ -29,7 +29,8 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
       await hand.write(page.getByLabel('Event type or pattern'), type);
       await hand.write(page.getByLabel(/^Filter/), '{"$.total":{"$lt":50}}');
       await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }));
-      await page.getByText('{"$.total":{"$lt":50}}').waitFor();
+      // The form, which has it too, may still be open.
+      await page.getByRole('table', { name: 'Subscriptions' }).getByText('{"$.total":{"$lt":50}}').waitFor();
 
       await page.goBack();
       await hand.press(page.getByRole('button', { name: 'Replay' }));
