@@ -128,7 +128,7 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
     await hand.write(brought, BROUGHT);
     await hand.press(dialog.getByRole('button', { name: 'Add' }));
     await page.getByRole('heading', { name }).waitFor();
-    await page.getByText('webhook-* and svix-*').waitFor();
+    await page.locator('#main').getByText('webhook-* and svix-*').waitFor();
     assert.equal(await page.getByText(/whsec_/).count(), 0, 'what the receiver has is not shown');
 
     const id = new URL(page.url()).pathname.split('/').at(-1)!;
@@ -150,7 +150,7 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
     await hand.press(dialog.locator('summary'));
     await hand.choose(dialog.getByLabel('Signature headers'), 'webhook-* (Standard Webhooks)');
     await hand.press(dialog.getByRole('button', { name: 'Save' }));
-    await page.getByText('webhook-* (Standard Webhooks)').waitFor();
+    await page.locator('#main').getByText('webhook-* (Standard Webhooks)').waitFor();
     const standard = await publish();
     assert.deepEqual([verifiesAsSvix(BROUGHT, standard), verifies(BROUGHT, standard)], [false, true]);
   });
