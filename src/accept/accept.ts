@@ -90,7 +90,10 @@ export class Acceptor {
       if (settled.result === 'accepted') return this.#schedule(candidate, settled.backlogFull);
       // What was not stored takes nothing of the allowance.
       accepting.allowance?.giveBack(candidate.deliveries.length);
-      if (settled.result === 'failed') throw this.#refuse(settled.error);
+      if (settled.result === 'failed') {
+        if (settled.error instanceof StoreError) this.#options.onRefused('store');
+        throw settled.error;
+      }
       if (settled.result === 'duplicate') return toRepeat(accepting, settled);
       if (tries === STALE_TRIES_MAX) throw staleTooOften();
       await this.#options.catchUp(accepting.incoming.environment);
@@ -140,11 +143,6 @@ export class Acceptor {
     if (holder === null) throw overFanout(maxFanout);
     const parts = { id: ids.next('evt'), dueAt: 0, fingerprint, deliveries: [], configVersion: 0 };
     return { candidate: toNewEvent(incoming, parts), result: Promise.resolve({ result: 'duplicate', ...holder }) };
-  }
-
-  #refuse(error: unknown): unknown {
-    if (error instanceof StoreError) this.#options.onRefused('store');
-    return error;
   }
 
   #schedule(event: NewEvent, dead: readonly string[]): AcceptedEvent {
