@@ -6,6 +6,7 @@
 // ids and keys are then taken, the statement waits for whoever is taking them, and what is there was accepted.
 import { formatId } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
+import { StoreError } from '../../../store.ts';
 import type { AcceptResult, NewEvent } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
@@ -16,7 +17,7 @@ import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { BODIES, EVENTS, toBodyRow, toDeliveries, toEventRow } from './accept.ts';
 import { SELECT_TYPES } from './event-rows.ts';
-import { KEY_COLUMNS, LIMIT_WAIT, sortedClaims, toClaimRow } from './idempotency.ts';
+import { KEY_COLUMNS, LIMIT_WAIT, hasKey, sortedClaims, toClaimRow } from './idempotency.ts';
 import { PENDING_DELIVERIES, toPendingRow } from './insert-deliveries.ts';
 
 const VERSIONS = new ParameterRows({ environment: 'int4', version: 'int8' }, 1);
@@ -87,11 +88,20 @@ async function storeAtOnce(
     });
     const others = events.filter(({ id }) => left.has(id));
     const earlier = isFirst ? new Set<EventId>() : await findStored(context, others);
+    // Left without a key: the configuration has changed. Nothing was written, so nothing has waited for the earlier try,
+    // which may yet commit: matched and stored again, under another id, the event would be there twice.
+    const isUncertain = others.some((event) => !hasKey(event) && !earlier.has(event.id));
+    if (!isFirst && isUncertain) throw outcomeUnknown();
     return new Set(events.map(({ id }) => id).filter((id) => !left.has(id) || earlier.has(id)));
   } catch (error) {
     if (isFirst || !isDuplicateRow(error)) throw error;
     return findStored(context, events);
   }
+}
+
+function outcomeUnknown(): StoreError {
+  const message = 'the connection was lost during a commit, and what became of it cannot be told: try again';
+  return new StoreError('unavailable', message);
 }
 
 function count(change: BacklogChange, { environment, deliveries }: NewEvent, each: 1 | -1): void {
