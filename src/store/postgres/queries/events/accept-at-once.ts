@@ -88,8 +88,8 @@ async function storeAtOnce(
     });
     const others = events.filter(({ id }) => left.has(id));
     const earlier = isFirst ? new Set<EventId>() : await findStored(context, others);
-    // Left without a key: the configuration has changed. Nothing was written, so nothing has waited for the earlier try,
-    // which may yet commit: matched and stored again, under another id, the event would be there twice.
+    // Left without a key: the configuration has changed. Nothing was written, so nothing has waited for the earlier
+    // try, which may yet commit: matched and stored again, under another id, the event would be there twice.
     const isUncertain = others.some((event) => !hasKey(event) && !earlier.has(event.id));
     if (!isFirst && isUncertain) throw outcomeUnknown();
     return new Set(events.map(({ id }) => id).filter((id) => !left.has(id) || earlier.has(id)));
