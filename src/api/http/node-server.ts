@@ -1,8 +1,10 @@
 // Node's server, below Fastify: its limits, and what happens to that which is no request.
-import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { ConnectionErrors } from './connection-errors.ts';
 import type { Connections } from './connections.ts';
+
+// An import of node:http reads all that it exports, and its WebSocket has Node load a client of 30 ms that is not used.
+const { createServer } = process.getBuiltinModule('node:http');
 
 /** Of the request line and all headers together. */
 export const HEADER_BYTES_MAX = 16_384;
