@@ -1,4 +1,4 @@
-// Collects what is to be announced and sends it at most every 2 ms: a burst of accepts makes a few announcements, and
+// Collects what is to be announced and sends it at most every 10 ms: a burst of accepts makes a few announcements, and
 // an idle system announces at once.
 import type { DestinationId } from '../model/id.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
@@ -6,7 +6,11 @@ import type { ClusterStore } from '../store/cluster-store.ts';
 import { encodeWakeUp } from './wake-up.ts';
 import type { WakeUp } from './wake-up.ts';
 
-const ANNOUNCE_INTERVAL_MS = 2;
+/**
+ * Each announcement costs a transaction here and one in every node that listens, then a read of deliveries and one of
+ * bodies. Under load it waits this long; the next after a rest goes at once.
+ */
+const ANNOUNCE_INTERVAL_MS = 10;
 
 export type Announcer = ReturnType<typeof createAnnouncer>;
 

@@ -67,16 +67,14 @@ export class Backlog {
 
   /**
    * A delivery that was just stored. It waits in memory, unless older work waits in the store: then it waits there
-   * behind that. False: it waits in the store.
+   * behind that.
    */
-  offer(delivery: OpenDelivery, { room, now, onlyForced }: Appetite): boolean {
+  offer(delivery: OpenDelivery, { room, now, onlyForced }: Appetite): void {
     // A refill read the delivery after its commit, before the answer to the commit was here.
-    if (this.#inMemory.has(delivery.id)) return true;
+    if (this.#inMemory.has(delivery.id)) return;
     const isSpilled = this.#storeDueAt <= now || this.#refilling !== null;
-    const isTaken = !onlyForced && !isSpilled && this.#waiting.length < room;
-    if (isTaken) this.#insert(delivery);
+    if (!onlyForced && !isSpilled && this.#waiting.length < room) this.#insert(delivery);
     else this.noteStored(delivery.dueAt);
-    return isTaken;
   }
 
   /** A forced delivery: ahead of the rest, however many wait. One that is in memory takes its new revision. */

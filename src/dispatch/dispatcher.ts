@@ -121,8 +121,10 @@ export class Dispatcher {
     const storedAt = this.#queues.instant().monotonic;
     const offerFrom = (first: number): void => {
       const end = first + OFFERS_PER_TURN;
-      const takenCount = this.#queues.offer(deliveries.slice(first, end), storedAt);
-      if (takenCount > 0) this.#options.payloads.put(event, body, takenCount);
+      // Also for those that wait in the store behind a thousand others: to read each body again on PostgreSQL took a
+      // fifth of the throughput as soon as one destination had so many.
+      const toSendCount = this.#queues.offer(deliveries.slice(first, end), storedAt);
+      if (toSendCount > 0) this.#options.payloads.put(event, body, toSendCount);
       this.pump();
       if (end < deliveries.length) this.#options.clock.afterTurn(() => offerFrom(end));
     };

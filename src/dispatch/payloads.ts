@@ -10,6 +10,8 @@ type Cached = Payload & { uses: number; wasRead: boolean };
 type Reading = PromiseWithResolvers<Payload | null> & { uses: number };
 
 const READ_EVENTS_MAX = 64;
+/** Small ones take more memory by being entries than by their bytes. */
+const CACHED_MAX = 100_000;
 
 export class Payloads {
   readonly #store: Pick<Store, 'readPayloads'>;
@@ -57,7 +59,7 @@ export class Payloads {
     if (this.#cache.has(id) || entry.bytes.length > this.#budgetBytes) return;
     this.#cache.set(id, entry);
     this.#cachedBytes += entry.bytes.length;
-    while (this.#cachedBytes > this.#budgetBytes) {
+    while (this.#cachedBytes > this.#budgetBytes || this.#cache.size > CACHED_MAX) {
       const [oldest] = this.#cache;
       this.#drop(oldest![0], oldest![1]);
     }

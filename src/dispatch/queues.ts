@@ -94,19 +94,22 @@ export class Queues {
     return queue;
   }
 
-  /** Deliveries that were stored at `storedAt` (monotonic ms). Returns how many of them wait in memory. */
+  /** Deliveries that were stored at `storedAt` (monotonic ms). Returns how many of them are to be sent from here. */
   offer(deliveries: readonly OpenDelivery[], storedAt: number): number {
     const at = this.instant();
-    let takenCount = 0;
+    let toSendCount = 0;
     for (const delivery of deliveries) {
       const queue = this.open(delivery.destinationId, at);
       if (queue === null) continue;
       // A refill since may have brought the delivery, which may have been sent already: the store's row of it counts.
       if (queue.backlog.refilledAt > storedAt) queue.backlog.noteStored(delivery.dueAt);
-      else if (queue.offer(delivery, this.room(), at)) takenCount++;
+      else {
+        queue.offer(delivery, this.room(), at);
+        if (!queue.isPaused) toSendCount++;
+      }
       this.update(queue, at);
     }
-    return takenCount;
+    return toSendCount;
   }
 
   /** Puts a queue where it belongs now. To be called after every change of the queue. */

@@ -57,6 +57,25 @@ describe('memory', () => {
   });
 });
 
+describe('what waits in the store behind a thousand others', () => {
+  test('is sent without its body being read', async () => {
+    const { clock, sent, onWire, storing, stored, payloadReads, offer, offerAll } = await setUp({ slots: 4 });
+    const eventId = createIds(clock, new SeededRandom(2)).next('evt');
+    const last = openDelivery({ id: 'dlv_last', eventId, destinationId: 'dst_1', dueAt: clock.now() });
+    offer('dst_1', 1_100);
+    await settle();
+    offerAll([last]);
+    stored.push(last);
+    while (!sent.includes(last.id)) {
+      for (const { end } of onWire.values()) end();
+      await settle();
+      for (const { answer } of storing.splice(0)) answer();
+      await clock.run(1);
+    }
+    assert.deepEqual(payloadReads, []);
+  });
+});
+
 describe('very many deliveries of one event', () => {
   test('are offered some a turn; what a refill brings meanwhile is not sent twice', async () => {
     const { dispatcher, clock, sent, onWire, storing, stored, offerAll } = await setUp();

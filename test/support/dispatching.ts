@@ -48,6 +48,7 @@ export async function startDispatching(options: {
   const sentAt: number[] = [];
   const sent: DeliveryId[] = [];
   const storing: HeldBatch[] = [];
+  const payloadReads: EventPayload['id'][] = [];
   const store = {
     sweep: async () => {
       const found = stored.map(({ destinationId, dueAt }) => ({ destinationId, dueAt }));
@@ -60,8 +61,10 @@ export async function startDispatching(options: {
         return { destinationId, deliveries, nextDueAt: null };
       }),
     readHealth: async () => [],
-    readPayloads: async (ids: EventPayload['id'][]): Promise<EventPayload[]> =>
-      ids.map((id) => ({ id, type: 'a.b', occurredAt: 0, traceparent: null, body: new Uint8Array() })),
+    readPayloads: async (ids: EventPayload['id'][]): Promise<EventPayload[]> => {
+      payloadReads.push(...ids);
+      return ids.map((id) => ({ id, type: 'a.b', occurredAt: 0, traceparent: null, body: new Uint8Array() }));
+    },
     recordResults: ({ results }: { results: ResultToRecord[] }) =>
       new Promise<{ outcomes: RecordOutcome[]; paused: DestinationId[] }>((resolve) => {
         const answer = (outcome: RecordOutcome = { result: 'recorded' }): void =>
@@ -120,5 +123,5 @@ export async function startDispatching(options: {
     const event = { id: eventId, environment: 1, type: 'a.b', idempotencyKey: null, ...made };
     dispatcher.offer(deliveries, event, new Uint8Array());
   };
-  return { clock, dispatcher, stored, onWire, sentAt, sent, storing, offer };
+  return { clock, dispatcher, stored, onWire, sentAt, sent, storing, payloadReads, offer };
 }
