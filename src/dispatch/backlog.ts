@@ -67,14 +67,16 @@ export class Backlog {
 
   /**
    * A delivery that was just stored. It waits in memory, unless older work waits in the store: then it waits there
-   * behind that.
+   * behind that. False: it waits in the store.
    */
-  offer(delivery: OpenDelivery, { room, now, onlyForced }: Appetite): void {
+  offer(delivery: OpenDelivery, { room, now, onlyForced }: Appetite): boolean {
     // A refill read the delivery after its commit, before the answer to the commit was here.
-    if (this.#inMemory.has(delivery.id)) return;
+    if (this.#inMemory.has(delivery.id)) return true;
     const isSpilled = this.#storeDueAt <= now || this.#refilling !== null;
-    if (!onlyForced && !isSpilled && this.#waiting.length < room) this.#insert(delivery);
+    const isTaken = !onlyForced && !isSpilled && this.#waiting.length < room;
+    if (isTaken) this.#insert(delivery);
     else this.noteStored(delivery.dueAt);
+    return isTaken;
   }
 
   /** A forced delivery: ahead of the rest, however many wait. One that is in memory takes its new revision. */

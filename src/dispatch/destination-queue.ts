@@ -92,10 +92,10 @@ export class DestinationQueue {
 
   // ── What comes in ──
 
-  /** `room`: how many may wait in memory; others wait in the store. */
-  offer(delivery: OpenDelivery, room: number, { now }: Instant): void {
+  /** False: it waits in the store. `room`: how many may wait in memory. */
+  offer(delivery: OpenDelivery, room: number, { now }: Instant): boolean {
     // A hold by Retry-After ends by itself, so that new deliveries may wait in memory meanwhile.
-    this.backlog.offer(delivery, { room, now, onlyForced: this.isPaused });
+    return this.backlog.offer(delivery, { room, now, onlyForced: this.isPaused });
   }
 
   /** What it would take from the store now. */

@@ -27,10 +27,17 @@ export class Payloads {
     this.#budgetBytes = budgetBytes;
   }
 
-  /** `uses`: how many more deliveries are about to get it; when that many are `done` it is kept no longer. */
-  put(event: Omit<EventPayload, 'body'>, body: Uint8Array, uses: number): void {
+  /**
+   * `uses`: how many more deliveries are about to get it; when that many are `done` it is kept no longer. `mayStay`:
+   * perhaps not soon. Then it has memory of its own: as a part of Node's pool a small one would keep 64 KiB.
+   */
+  put(
+    event: Omit<EventPayload, 'body'>,
+    body: Uint8Array,
+    { uses, mayStay }: { uses: number; mayStay: boolean },
+  ): void {
     const cached = this.#cache.get(event.id);
-    if (cached === undefined) this.#keep(event.id, { ...toPayload(event, body), uses, wasRead: false });
+    if (cached === undefined) this.#keep(event.id, { ...toPayload(event, body, mayStay), uses, wasRead: false });
     // What was read counts its uses as they come.
     else if (!cached.wasRead) cached.uses += uses;
   }
@@ -97,15 +104,16 @@ export class Payloads {
   }
 }
 
-function toPayload(event: Omit<EventPayload, 'body'>, body: Uint8Array): Payload {
-  return { bytes: buildPayload(event, body), eventType: event.type, traceparent: event.traceparent };
+function toPayload(event: Omit<EventPayload, 'body'>, body: Uint8Array, mayStay = false): Payload {
+  return { bytes: buildPayload(event, body, mayStay), eventType: event.type, traceparent: event.traceparent };
 }
 
 /** `{"id","type","timestamp","data"}` (Standard Webhooks 1.0.0, payload structure), `data` as posted. */
-export function buildPayload(event: Omit<EventPayload, 'body'>, body: Uint8Array): Uint8Array {
+export function buildPayload(event: Omit<EventPayload, 'body'>, body: Uint8Array, mayStay = false): Uint8Array {
   // Ids, types and times hold no character that JSON escapes.
   const head = `{"id":"${event.id}","type":"${event.type}","timestamp":"${formatTime(event.occurredAt)}","data":`;
-  const payload = Buffer.allocUnsafe(head.length + body.length + 1);
+  const bytes = head.length + body.length + 1;
+  const payload = mayStay ? Buffer.allocUnsafeSlow(bytes) : Buffer.allocUnsafe(bytes);
   payload.write(head, 0, 'latin1');
   payload.set(body, head.length);
   payload[payload.length - 1] = 0x7d;

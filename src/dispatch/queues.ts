@@ -94,22 +94,23 @@ export class Queues {
     return queue;
   }
 
-  /** Deliveries that were stored at `storedAt` (monotonic ms). Returns how many of them are to be sent from here. */
-  offer(deliveries: readonly OpenDelivery[], storedAt: number): number {
+  /**
+   * Deliveries that were stored at `storedAt` (monotonic ms). Returns how many of them go out from here `soon`, and
+   * how many `later`, after others that wait in the store.
+   */
+  offer(deliveries: readonly OpenDelivery[], storedAt: number): { soon: number; later: number } {
     const at = this.instant();
-    let toSendCount = 0;
+    const count = { soon: 0, later: 0 };
     for (const delivery of deliveries) {
       const queue = this.open(delivery.destinationId, at);
       if (queue === null) continue;
       // A refill since may have brought the delivery, which may have been sent already: the store's row of it counts.
       if (queue.backlog.refilledAt > storedAt) queue.backlog.noteStored(delivery.dueAt);
-      else {
-        queue.offer(delivery, this.room(), at);
-        if (!queue.isPaused) toSendCount++;
-      }
+      else if (queue.offer(delivery, this.room(), at)) count.soon++;
+      else if (!queue.isPaused) count.later++;
       this.update(queue, at);
     }
-    return toSendCount;
+    return count;
   }
 
   /** Puts a queue where it belongs now. To be called after every change of the queue. */

@@ -53,11 +53,13 @@ describe('a payload', () => {
   });
 });
 
+const SOON = { uses: 1, mayStay: false };
+
 describe('the cache', () => {
   test('keeps what was put in until as many deliveries are done as wanted it', async () => {
     const { payloads, reads } = heldPayloads([eventOf(1)], 1_000);
-    payloads.put(eventOf(1), Buffer.from('{}'), 1);
-    payloads.put(eventOf(1), Buffer.from('{}'), 1);
+    payloads.put(eventOf(1), Buffer.from('{}'), SOON);
+    payloads.put(eventOf(1), Buffer.from('{}'), SOON);
     payloads.done(idOf(1));
     assert.ok(!(payloads.get(idOf(1)) instanceof Promise));
     payloads.done(idOf(1));
@@ -74,9 +76,16 @@ describe('the cache', () => {
 
   test('gives what was put in without reading', () => {
     const { payloads, reads } = heldPayloads([], 1_000);
-    payloads.put(eventOf(1), Buffer.from('{"a":1}'), 1);
+    payloads.put(eventOf(1), Buffer.from('{"a":1}'), SOON);
     assert.match(Buffer.from((payloads.get(idOf(1)) as Payload).bytes).toString(), /"data":\{"a":1\}\}$/);
     assert.equal(reads.length, 0);
+  });
+
+  test('has memory of its own where it may stay: a part of Node’s pool would keep all of that', () => {
+    const { payloads } = heldPayloads([], 1_000);
+    payloads.put(eventOf(1), Buffer.from('{}'), { uses: 1, mayStay: true });
+    const { bytes } = payloads.get(idOf(1)) as Payload;
+    assert.equal(bytes.buffer.byteLength, bytes.length);
   });
 
   test('never holds more bytes than its budget, whatever goes in; the oldest go first', () => {
@@ -85,7 +94,7 @@ describe('the cache', () => {
       fc.property(fc.array(fc.nat(400), { maxLength: 60 }), (lengths) => {
         const budget = 1_000;
         const { payloads } = heldPayloads([], budget);
-        lengths.forEach((length, n) => payloads.put(eventOf(n), Buffer.alloc(length, 0x20), 1));
+        lengths.forEach((length, n) => payloads.put(eventOf(n), Buffer.alloc(length, 0x20), SOON));
         const kept = lengths.map((_, n) => !(payloads.get(idOf(n)) instanceof Promise));
         const keptBytes = lengths.filter((_, n) => kept[n]).reduce((sum, length) => sum + size(length), 0);
         assert.ok(keptBytes <= budget);
@@ -99,7 +108,7 @@ describe('the cache', () => {
 
   test('does not keep what is larger than all of it', async () => {
     const { payloads, reads } = heldPayloads([eventOf(1, `"${'x'.repeat(500)}"`)], 100);
-    payloads.put(eventOf(1), Buffer.from(`"${'x'.repeat(500)}"`), 1);
+    payloads.put(eventOf(1), Buffer.from(`"${'x'.repeat(500)}"`), SOON);
     const reading = payloads.get(idOf(1));
     assert.ok(reading instanceof Promise);
     await settle();
