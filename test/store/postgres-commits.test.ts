@@ -2,11 +2,13 @@
 // stored, and what was not is done again, so that each thing happens once and its caller hears how it went.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import type { NewEvent } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
-import type { Proxy } from './postgres/proxy.ts';
+import type { Cut, Proxy } from './postgres/proxy.ts';
 import { DAY, LIVE, MANY, Scene, die, result, retryAt, succeed } from './scene.ts';
 
 type Operation = {
@@ -318,4 +320,46 @@ describe('a COMMIT', () => {
       }
     });
   }
+});
+
+describe('a COMMIT that was lost, and the configuration has changed since', () => {
+  const databases = sharedDatabases();
+
+  async function lose(
+    t: TestContext,
+    cut: Cut,
+  ): Promise<{ scene: Scene; event: NewEvent; accepting: Promise<unknown> }> {
+    const url = await databases.make(t);
+    const proxy = await startProxy(url);
+    atEnd(t, () => proxy.close());
+    const [store, other] = [
+      await openPostgresStore(storeOptions(proxy.url)),
+      await openPostgresStore(storeOptions(url)),
+    ];
+    for (const one of [store, other]) atEnd(t, () => one.close());
+    const [scene, elsewhere] = [new Scene(store), new Scene(other)];
+    const event = await scene.event([await scene.createDestination()]);
+    const isLost = proxy.cutNextCommit(cut);
+    const accepting = store.acceptEvents([event]);
+    accepting.catch(() => {});
+    await isLost;
+    // The second try comes after the change.
+    proxy.goAway();
+    await elsewhere.createSubscription(await elsewhere.createDestination());
+    proxy.comeBack();
+    return { scene, event, accepting };
+  }
+
+  it('is found, if it was one after all', async (t) => {
+    const { scene, event, accepting } = await lose(t, 'after');
+    assert.deepEqual(await accepting, [{ result: 'accepted', backlogFull: [] }]);
+    assert.equal((await scene.store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
+  });
+
+  // It may still be under way: the event, matched again under another id, would be stored twice.
+  it('is refused for an event without a key, if nothing of it is to be seen', async (t) => {
+    const { scene, event, accepting } = await lose(t, 'before');
+    await assert.rejects(accepting, { name: 'StoreError', code: 'unavailable', message: /during a commit/ });
+    assert.equal(await scene.store.readEvent({ environment: LIVE, id: event.id }), null);
+  });
 });
