@@ -70,7 +70,7 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
         removeAdditional: false,
         strict: true,
         strictTypes: false,
-        // They are made by TypeBox, and the tests hold the document that has them against the specification.
+        // The schemas are made by TypeBox, and tests hold the document that shows them against the specification.
         validateSchema: false,
         keywords: [SHOWN_AS],
       },

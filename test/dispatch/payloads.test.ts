@@ -12,7 +12,7 @@ import { settle } from '../sim/virtual-clock.ts';
 const idOf = (n: number): EventId =>
   formatId(
     'evt',
-    Uint8Array.from({ length: 16 }, (_, i) => (i === 15 ? n : 0)),
+    Uint8Array.from({ length: 16 }, (_, i) => (i >= 13 ? (n >> (8 * (15 - i))) & 0xff : 0)),
   );
 
 function eventOf(n: number, body = '{}'): EventPayload {
@@ -104,6 +104,13 @@ describe('the cache', () => {
         if (oldest > 0) assert.ok(keptBytes + size(lengths[oldest - 1]!) > budget);
       }),
     );
+  });
+
+  test('never holds more than 100,000, however small they are', () => {
+    const { payloads } = heldPayloads([], Number.MAX_SAFE_INTEGER);
+    for (let n = 0; n <= 100_000; n++) payloads.put(eventOf(n), Buffer.from('1'), SOON);
+    assert.ok(payloads.get(idOf(0)) instanceof Promise);
+    assert.ok(!(payloads.get(idOf(1)) instanceof Promise));
   });
 
   test('does not keep what is larger than all of it', async () => {
