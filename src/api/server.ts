@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { ApiError } from '../model/error.ts';
 import { checkAccess, METHODS, repairUrl, UnknownKeyError } from './auth.ts';
+import { compilersFactory } from './compilers.ts';
 import { addPages } from './dashboard/pages.ts';
 import type { Identify } from './auth.ts';
 import { createConnectionErrors } from './http/connection-errors.ts';
@@ -70,11 +71,12 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
         removeAdditional: false,
         strict: true,
         strictTypes: false,
-        // The schemas are made by TypeBox, and tests hold the document that shows them against the specification.
+        // Tests compile every schema, and hold the document that shows them against the specification.
         validateSchema: false,
         keywords: [SHOWN_AS],
       },
     },
+    schemaController: { compilersFactory },
     schemaErrorFormatter: explainFaults,
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.addHook('preClose', async () => connections.drain());

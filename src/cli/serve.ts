@@ -1,5 +1,6 @@
 // Serves until it is told to stop. What it prints at the first start is a newcomer's first hour.
 import { once } from 'node:events';
+import { flushCompileCache } from 'node:module';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -151,6 +152,8 @@ async function serveToTheEnd(
     await store.close();
     throw explainListening(error, settings);
   }
+  // Not at the end: a process that is killed has none, and each start would take half as long again.
+  flushCompileCache();
   log.info({ url: app.baseUrl, version: VERSION, ...(await placeOf(options)) }, 'listening');
   for (const warning of warnings) log.warn(warning);
   await stopped;

@@ -2,17 +2,33 @@
 // held against what the service had promised.
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Api } from './api.ts';
 import type { Delivery, Event, Page } from './api.ts';
 import { hold, ok, startReceiver } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
-import { startService } from './service.ts';
+import { Service, startService } from './service.ts';
 
 const EVENTS = 600;
 const CONNECTIONS = 16;
 
 describe('after kill -9', () => {
+  test('what Node compiled is there for the next start', async (t) => {
+    const cache = await mkdtemp(join(tmpdir(), 'postrider-compiled-'));
+    const service = new Service({}, { NODE_COMPILE_CACHE: cache });
+    t.after(() => service.end());
+    t.after(() => rm(cache, { recursive: true, force: true }));
+    await service.start();
+    // It is written after the line by which a start is known, and before the first answer.
+    await new Api(service).send('GET', '/health');
+    await service.kill();
+    const compiled = await readdir(cache, { recursive: true });
+    assert.ok(compiled.length > 300, `${compiled.length} files`);
+  });
+
   test('every event that was answered 202 arrives', async (t) => {
     const service = await startService(t);
     const api = new Api(service);

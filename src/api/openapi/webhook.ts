@@ -1,6 +1,6 @@
 // The request that a destination gets, for those who write receivers: dispatch/payloads.ts and attempt/perform.ts write
 // it byte by byte, this describes it, and a test holds what arrives against the description.
-import { Type } from 'typebox';
+import { Type } from '../schemas/type.ts';
 import { eventType } from '../schemas/event-type.ts';
 import { anyObject, closed, named, time } from '../schemas/fields.ts';
 import { OPERATIONAL_EVENTS } from '../schemas/operational-events.ts';

@@ -1,5 +1,5 @@
 // /v1/api-keys: a test key manages test keys only, a live key both. Whoever may make keys may give them any scope.
-import { Type } from 'typebox';
+import { Type } from '../schemas/type.ts';
 import { DEFAULT_SCOPES } from '../../model/api-key.ts';
 import type { ApiKey, Mode } from '../../model/api-key.ts';
 import { ApiError } from '../../model/error.ts';

@@ -25,7 +25,7 @@ import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import type { ApiServices } from '../services.ts';
 import { formatSecret, makeSigningKey, readSecret } from '../input/signing-secret.ts';
-import { Type } from 'typebox';
+import { Type } from '../schemas/type.ts';
 
 const PROBE_RETRY_SECONDS = 10;
 const tags = ['Destinations'];

@@ -1,6 +1,6 @@
 // For those who run the service: which nodes share the work, is this one alive, is it ready, how is it doing, and the
 // description of this API.
-import { Type } from 'typebox';
+import { Type } from '../schemas/type.ts';
 import { ApiError } from '../../model/error.ts';
 import { bearerToken, isSameSecret } from '../auth.ts';
 import { JSON_TYPE } from '../output/error-response.ts';

@@ -1,5 +1,5 @@
 // /v1/destinations/{id}/signing-keys: new keys, with an overlap in which the old one signs too.
-import { Type } from 'typebox';
+import { Type } from '../schemas/type.ts';
 import type { SigningKey } from '../../model/destination.ts';
 import { ApiError } from '../../model/error.ts';
 import { isId } from '../../model/id.ts';

@@ -1,5 +1,5 @@
 // /v1/stream: what happens, as it happens, as server-sent events.
-import { Type } from 'typebox';
+import { Type } from '../schemas/type.ts';
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../model/error.ts';

@@ -1,6 +1,6 @@
 // /v1/subscriptions: which events go to which destination.
 import { hash } from 'node:crypto';
-import { Type } from 'typebox';
+import { Type } from '../schemas/type.ts';
 import { filterIdentity } from '../../match/filter/json.ts';
 import { isFilterFault, parseFilter } from '../../match/filter/parse.ts';
 import { ApiError } from '../../model/error.ts';

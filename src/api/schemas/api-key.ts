@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { Static } from 'typebox';
 import { SCOPES } from '../../model/api-key.ts';
 import { name } from './destination.ts';

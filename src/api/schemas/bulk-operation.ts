@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { Static } from 'typebox';
 import { OPERATION_KINDS, OPERATION_STATUSES, PER_SECOND_DEFAULT, PER_SECOND_MAX } from '../../model/operation.ts';
 import { deadReason } from './delivery.ts';

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { Static } from 'typebox';
 import { ATTEMPT_ERROR_LENGTH_MAX, OUTCOMES } from '../../model/attempt.ts';
 import { DEAD_REASONS, DELIVERY_STATUSES, RESPONSE_CODES_MAX } from '../../model/delivery.ts';

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { Static } from 'typebox';
 import { SECRET_BYTES_MAX, SECRET_BYTES_MIN } from '../input/signing-secret.ts';
 import {

@@ -1,5 +1,5 @@
 // The body of every error response.
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import { ERRORS } from '../../model/error.ts';
 import type { ErrorCode } from '../../model/error.ts';
 import { closed, id, named, oneOf } from './fields.ts';

@@ -1,6 +1,6 @@
 // Event types, and the patterns that subscriptions and lists may give instead. Their form is checked by hand: it has
 // error codes of its own.
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import { EVENT_TYPE_FORM, EVENT_TYPE_LENGTH_MAX, EVENT_TYPE_PATTERN_FORM } from '../../model/event-type.ts';
 import { named, shownAs } from './fields.ts';
 

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { Static } from 'typebox';
 import { BATCH_EVENTS_MAX } from '../../model/event.ts';
 import { delivery, deliveryStatus } from './delivery.ts';

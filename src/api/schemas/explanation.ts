@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { Static } from 'typebox';
 import { eventBody } from './event.ts';
 import { eventType } from './event-type.ts';

@@ -1,5 +1,5 @@
 // The parts that schemas are made of. One schema validates a request, types its handler and documents it.
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { Static, TObject, TProperties, TSchema, TSchemaOptions } from 'typebox';
 import { TIME_PATTERN } from '../../model/time-input.ts';
 

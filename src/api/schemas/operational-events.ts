@@ -1,5 +1,5 @@
 // The bodies of the service's own events, for the document: nobody posts them, whoever subscribes to them gets them.
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { TSchema } from 'typebox';
 import { deadReason } from './delivery.ts';
 import { pausedReason } from './destination.ts';

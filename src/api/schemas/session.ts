@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import { mode, scopes } from './api-key.ts';
 import { closed, FUTURE_TIME, id, named, nullable, time } from './fields.ts';
 

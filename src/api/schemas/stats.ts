@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import { DESTINATION_STATES } from '../../model/condition.ts';
 import { OUTCOMES } from '../../model/attempt.ts';
 import { POINTS_MAX, STEPS } from '../../stats/series.ts';

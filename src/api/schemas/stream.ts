@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import { DELIVERY_STATUSES } from '../../model/delivery.ts';
 import { eventTypePattern } from './event-type.ts';
 import { closed, id, oneOf, shownAs } from './fields.ts';

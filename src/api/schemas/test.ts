@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 import type { Static } from 'typebox';
 import { attemptMembers } from './delivery.ts';
 import { eventBody } from './event.ts';
