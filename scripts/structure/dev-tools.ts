@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 type Message = { id?: number; method?: string; params?: unknown; result?: unknown; error?: { message: string } };
 type Send = (method: string, params?: unknown) => Promise<unknown>;
 type Coverage = {
-  result: { url: string; functions: { functionName: string; ranges: { startOffset: number; count: number }[] }[] }[];
+  result: { url: string; functions: { ranges: { startOffset: number; count: number }[] }[] }[];
 };
 
-export type CoveredFunction = { file: string; name: string };
+export type CoveredFunction = { file: string; calls: number };
 
 export class DevTools {
   readonly #socket: WebSocket;
@@ -53,21 +53,22 @@ export class DevTools {
     }
   }
 
-  /** The functions of src/ that ran since the last call, in any thread; the counts begin anew. */
-  async takeCoverage(): Promise<CoveredFunction[]> {
+  /** The functions of src/ that ran since the last call, in any thread, by where they begin; the counts begin anew. */
+  async takeCoverage(): Promise<Map<string, CoveredFunction>> {
     const found = new Map<string, CoveredFunction>();
     for (const { send } of this.#threads) {
       const { result } = (await send('Profiler.takePreciseCoverage')) as Coverage;
       for (const { url, functions } of result) {
         if (!url.startsWith('file:') || !url.includes('/src/') || url.includes('node_modules')) continue;
         const file = fileURLToPath(url).replace(/^.*\/src\//, 'src/');
-        for (const { functionName, ranges } of functions) {
+        for (const { ranges } of functions) {
           const { startOffset, count } = ranges[0]!;
-          if (count > 0) found.set(`${file}:${startOffset}`, { file, name: functionName });
+          const place = `${file}:${startOffset}`;
+          if (count > 0) found.set(place, { file, calls: count + (found.get(place)?.calls ?? 0) });
         }
       }
     }
-    return [...found.values()];
+    return found;
   }
 
   close(): void {

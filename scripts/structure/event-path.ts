@@ -1,5 +1,5 @@
 // Which functions run for one event, from its POST to its recorded delivery: counted by V8 (precise coverage) in every
-// thread of a real service, over the half second after the request. What a background loop did meanwhile counts too.
+// thread of a real service, in the half second after the request; not what background loops do in any half second.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +12,13 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DevTools } from './dev-tools.ts';
+import type { CoveredFunction } from './dev-tools.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Long enough for an attempt to be recorded on any machine that is not swapping. */
 const SETTLE_MS = 500;
+/** No background loop but those that wake in every span meets all of them. */
+const PAIRS = 6;
 
 export async function coverOneEvent(): Promise<{ files: string[]; functionCount: number }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'postrider-structure-'));
@@ -37,13 +40,15 @@ export async function coverOneEvent(): Promise<{ files: string[]; functionCount:
     await sleep(SETTLE_MS);
     const tools = await DevTools.connect(inspector);
     await tools.startCoverage();
-    await tools.takeCoverage();
-    await post('events', event);
-    await sleep(SETTLE_MS);
-    const functions = await tools.takeCoverage();
+    const [withEvent, without] = [new LeastCalls(), new LeastCalls()];
+    for (let pair = 0; pair < PAIRS; pair++) {
+      await without.span(tools, async () => undefined);
+      await withEvent.span(tools, () => post('events', event));
+    }
     tools.close();
+    const functions = withEvent.filesBeyond(without);
     const files = new Map<string, number>();
-    for (const { file } of functions) files.set(file, (files.get(file) ?? 0) + 1);
+    for (const file of functions) files.set(file, (files.get(file) ?? 0) + 1);
     return {
       files: [...files].toSorted(([a], [b]) => a.localeCompare(b)).map(([file, count]) => `${count} ${file}`),
       functionCount: functions.length,
@@ -53,6 +58,31 @@ export async function coverOneEvent(): Promise<{ files: string[]; functionCount:
     receiver.closeAllConnections();
     receiver.close();
     await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** By place, how often each function was called at least in each of several spans; `begin` begins one. */
+class LeastCalls {
+  #byPlace: Map<string, CoveredFunction> | null = null;
+
+  async span(tools: DevTools, begin: () => Promise<unknown>): Promise<void> {
+    await tools.takeCoverage();
+    await begin();
+    await sleep(SETTLE_MS);
+    const seen = await tools.takeCoverage();
+    const before = this.#byPlace ?? seen;
+    this.#byPlace = new Map();
+    for (const [place, { file, calls }] of before) {
+      const least = Math.min(calls, seen.get(place)?.calls ?? 0);
+      if (least > 0) this.#byPlace.set(place, { file, calls: least });
+    }
+  }
+
+  /** The files of the functions that were called more often than in `other`. */
+  filesBeyond(other: LeastCalls): string[] {
+    return [...this.#byPlace!]
+      .filter(([place, { calls }]) => calls > (other.#byPlace!.get(place)?.calls ?? 0))
+      .map(([, { file }]) => file);
   }
 }
 
