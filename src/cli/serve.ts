@@ -152,7 +152,8 @@ async function serveToTheEnd(
     await store.close();
     throw explainListening(error, settings);
   }
-  // Not at the end: a process that is killed has none, and each start would take half as long again.
+  // Node keeps what it compiled when a process ends, which one that is killed does not: its next start would take twice
+  // as long.
   flushCompileCache();
   log.info({ url: app.baseUrl, version: VERSION, ...(await placeOf(options)) }, 'listening');
   for (const warning of warnings) log.warn(warning);
