@@ -76,7 +76,7 @@ function createWork({ modes }: Base, { follower, dispatcher }: Parts): Work {
     sweep: (shards) => dispatcher().sweep(shards),
     release: (shards, graceMs) => dispatcher().release(shards, graceMs),
     busyShards: () => dispatcher().busyShards(),
-    wake: (destinations, kind) => dispatcher().wake(destinations, kind),
+    wake: (due) => dispatcher().wake(due),
     resume: () => dispatcher().pump(),
     environments: () => [...modes.keys()],
     async catchUp(environment) {

@@ -1,5 +1,6 @@
 // Collects what is to be announced and sends it at most every 10 ms: a burst of accepts makes a few announcements, and
 // an idle system announces at once.
+import type { DueWork } from '../model/delivery.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
@@ -69,23 +70,23 @@ export function createAnnouncer(options: {
 }
 
 function createPending() {
-  const due = new Set<DestinationId>();
-  const forced = new Set<DestinationId>();
+  const due = new Map<DestinationId, DueWork>();
   const changed = new Set<number>();
   const acknowledged = new Set<DestinationId>();
   let hasMoved = false;
   return {
     add(wakeUp: Partial<WakeUp>): void {
-      for (const id of wakeUp.due ?? []) due.add(id);
-      for (const id of wakeUp.forced ?? []) forced.add(id);
+      for (const { destinationId, dueAt } of wakeUp.due ?? []) {
+        const known = due.get(destinationId);
+        if (known === undefined || dueAt < known.dueAt) due.set(destinationId, { destinationId, dueAt });
+      }
       for (const environment of wakeUp.changed ?? []) changed.add(environment);
       for (const id of wakeUp.acknowledged ?? []) acknowledged.add(id);
       hasMoved ||= wakeUp.hasMoved === true;
     },
-    isEmpty: () => due.size + forced.size + changed.size + acknowledged.size === 0 && !hasMoved,
+    isEmpty: () => due.size + changed.size + acknowledged.size === 0 && !hasMoved,
     take: (): WakeUp => ({
-      due: [...due],
-      forced: [...forced],
+      due: [...due.values()],
       shards: [],
       changed: [...changed],
       acknowledged: [...acknowledged],

@@ -2,7 +2,6 @@
 import type { ClusterState } from '../model/cluster-state.ts';
 import { idShard } from '../model/id.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import { isForced } from '../model/delivery.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Ownership } from '../model/ownership.ts';
 import { delay } from '../runtime/clock.ts';
@@ -115,12 +114,7 @@ export class SharedStoreNode implements Cluster {
 
   tellOwners(deliveries: readonly OpenDelivery[]): void {
     const others = deliveries.filter(({ destinationId }) => this.#shards.since(idShard(destinationId)) === null);
-    if (others.length === 0) return;
-    const idsOf = (of: OpenDelivery[]): DestinationId[] => of.map(({ destinationId }) => destinationId);
-    this.#announcer.announce({
-      due: idsOf(others.filter((delivery) => !isForced(delivery))),
-      forced: idsOf(others.filter(isForced)),
-    });
+    if (others.length > 0) this.#announcer.announce({ due: others });
   }
 
   confirm(change: { environment: number; destinationId: DestinationId }): Promise<void> {
@@ -194,10 +188,8 @@ export class SharedStoreNode implements Cluster {
   #hear(text: string): void {
     const { work, hearOther } = this.#options;
     if (!isWakeUp(text)) return hearOther(text);
-    const { due, forced, shards, changed, acknowledged, hasMoved } = decodeWakeUp(text);
-    const isDueKnown = work.wake(due, { isForced: false });
-    const isForcedKnown = work.wake(forced, { isForced: true });
-    if (!isDueKnown || !isForcedKnown) void this.#catchUpAll().catch(this.#errorsOf('follow'));
+    const { due, shards, changed, acknowledged, hasMoved } = decodeWakeUp(text);
+    if (!work.wake(due)) void this.#catchUpAll().catch(this.#errorsOf('follow'));
     if (shards.length > 0) this.#shards.sweepSoon(shards);
     const environments = changed.filter((environment) => work.environments().includes(environment));
     if (environments.length > 0) void this.#changes.acknowledge(environments).catch(this.#errorsOf('follow'));

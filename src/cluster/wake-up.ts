@@ -1,14 +1,14 @@
 // What nodes tell one another: that there is something to look at, never what it is. Whoever is told reads it from the
 // store; whoever is not finds it by itself a little later (every step, and the sweep). So losing one costs only time.
+import { FORCED_DUE_AT, isForced } from '../model/delivery.ts';
+import type { DueWork } from '../model/delivery.ts';
 import { SHARD_COUNT, idShard, isId } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
 
 export type WakeUp = {
-  /** Destinations that have deliveries which are due. */
-  due: DestinationId[];
-  /** Destinations that have forced deliveries, which go out even while they are paused or held. */
-  forced: DestinationId[];
-  /** Shards that have so many of either that naming them would be too long. */
+  /** Destinations that have deliveries, due from then on; forced ones go out even while those are paused or held. */
+  due: DueWork[];
+  /** Shards that have so many of these that naming them would be too long. */
   shards: number[];
   /** Environments whose configuration changed. */
   changed: number[];
@@ -20,26 +20,25 @@ export type WakeUp = {
 
 export const NO_WAKE_UP: Readonly<WakeUp> = {
   due: [],
-  forced: [],
   shards: [],
   changed: [],
   acknowledged: [],
   hasMoved: false,
 };
 
-/** An id is 30 bytes and 3 of JSON; a payload of NOTIFY is shorter than 8,000. */
-const IDS_PER_TEXT = 200;
+/** An id is 30 bytes and a time 13, with 4 of JSON; a payload of NOTIFY is shorter than 8,000. */
+const IDS_PER_TEXT = 160;
 /** More than so many ids become a bitmap of their shards. */
-const IDS_MAX = 8 * IDS_PER_TEXT;
+const IDS_MAX = 10 * IDS_PER_TEXT;
 const BITMAP_BYTES = SHARD_COUNT / 8;
 const FORMAT = 1;
 
 /** As few texts as it takes; none if there is nothing to say. */
 export function encodeWakeUp(wakeUp: WakeUp): string[] {
-  const { due, forced, acknowledged } = wakeUp;
-  if (due.length + forced.length > IDS_MAX) {
-    const shards = new Set([...wakeUp.shards, ...due.map(idShard), ...forced.map(idShard)]);
-    return encodeWakeUp({ ...wakeUp, due: [], forced: [], shards: [...shards] });
+  const { due, acknowledged } = wakeUp;
+  if (due.length > IDS_MAX) {
+    const shards = new Set([...wakeUp.shards, ...due.map(({ destinationId }) => idShard(destinationId))]);
+    return encodeWakeUp({ ...wakeUp, due: [], shards: [...shards] });
   }
   const { shards, changed, hasMoved } = wakeUp;
   const texts: string[] = [];
@@ -47,11 +46,11 @@ export function encodeWakeUp(wakeUp: WakeUp): string[] {
     const bitmap = shards.length === 0 ? {} : { shards: toBitmap(shards) };
     texts.push(JSON.stringify({ f: FORMAT, ...bitmap, changed, moved: hasMoved }));
   }
-  for (const [name, ids] of Object.entries({ due, forced, acked: acknowledged })) {
-    for (let at = 0; at < ids.length; at += IDS_PER_TEXT) {
-      texts.push(JSON.stringify({ f: FORMAT, [name]: ids.slice(at, at + IDS_PER_TEXT) }));
-    }
-  }
+  const scheduled = due.filter((work) => !isForced(work));
+  for (const some of chunksOf(scheduled))
+    texts.push(JSON.stringify({ f: FORMAT, due: some.map(idOf), from: some.map(({ dueAt }) => dueAt) }));
+  for (const some of chunksOf(due.filter(isForced))) texts.push(JSON.stringify({ f: FORMAT, forced: some.map(idOf) }));
+  for (const some of chunksOf(acknowledged)) texts.push(JSON.stringify({ f: FORMAT, acked: some }));
   return texts;
 }
 
@@ -64,8 +63,7 @@ export function decodeWakeUp(text: string): WakeUp {
   const given = parse(text);
   if (given['f'] !== FORMAT) return NO_WAKE_UP;
   return {
-    due: idsIn(given['due']),
-    forced: idsIn(given['forced']),
+    due: [...dueIn(given), ...idsIn(given['forced']).map((destinationId) => ({ destinationId, dueAt: FORCED_DUE_AT }))],
     shards: typeof given['shards'] === 'string' ? fromBitmap(given['shards']) : [],
     changed: listIn(given['changed']).filter((one) => Number.isInteger(one)) as number[],
     acknowledged: idsIn(given['acked']),
@@ -86,8 +84,31 @@ function listIn(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** A node of an earlier version does not say from when on: then all that the destination has is looked at. */
+function dueIn({ due, from }: Record<string, unknown>): DueWork[] {
+  const times = listIn(from);
+  return listIn(due).flatMap((destinationId, i) => {
+    const dueAt = times[i] ?? FORCED_DUE_AT;
+    return isDestination(destinationId) && Number.isSafeInteger(dueAt)
+      ? [{ destinationId, dueAt: dueAt as number }]
+      : [];
+  });
+}
+
+function isDestination(value: unknown): value is DestinationId {
+  return typeof value === 'string' && isId('dst', value);
+}
+
+function idOf({ destinationId }: DueWork): DestinationId {
+  return destinationId;
+}
+
+function* chunksOf<Item>(items: readonly Item[]): Iterable<Item[]> {
+  for (let at = 0; at < items.length; at += IDS_PER_TEXT) yield items.slice(at, at + IDS_PER_TEXT);
+}
+
 function idsIn(value: unknown): DestinationId[] {
-  return listIn(value).filter((one): one is DestinationId => typeof one === 'string' && isId('dst', one));
+  return listIn(value).filter(isDestination);
 }
 
 function toBitmap(shards: readonly number[]): string {

@@ -1,5 +1,5 @@
 // What a node does with its shards, handed in by whoever puts the service together: this folder knows when, not how.
-import type { DestinationId } from '../model/id.ts';
+import type { DueWork } from '../model/delivery.ts';
 
 export interface Work {
   /**
@@ -14,7 +14,7 @@ export interface Work {
   /** Shards with something on the wire, or results that are not stored yet. */
   busyShards(): Set<number>;
   /** Destinations of ours that have work in the store. False: some are not known here yet. */
-  wake(ids: readonly DestinationId[], kind: { isForced: boolean }): boolean;
+  wake(due: readonly DueWork[]): boolean;
   /** Attempts may start again. */
   resume(): void;
   environments(): readonly number[];

@@ -7,8 +7,6 @@ import type { Refill } from '../store/store.ts';
 import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
 
-/** Nodes' clocks differ a little, and what another node accepts is seen only when it is committed. */
-const REFILL_MARGIN_MS = 60_000;
 /** Forced attempts that wait in memory beside the rest; more wait in the store. */
 const FORCED_WAITING_MAX = 100;
 
@@ -26,8 +24,11 @@ export class Backlog {
   readonly inMemory: ReadonlySet<DeliveryId> = this.#inMemory;
   /** When the earliest delivery that is only in the store is due, as far as we know. */
   #storeDueAt = NEVER;
-  /** While a refill is read: what became known of the store meanwhile, for the refill's answer may be older. */
-  #refilling: { dueAt: number; settled: Set<DeliveryId> } | null = null;
+  /**
+   * While a refill is read: what became known of the store meanwhile, for the refill's answer may be older; and what
+   * was `offered`, until it is known whether older work is left in the store.
+   */
+  #refilling: { dueAt: number; settled: Set<DeliveryId>; offered: OpenDelivery[] } | null = null;
   /** Forced while an attempt of theirs was under way: if that is not sent, the store has them as forced. */
   readonly #forcedMeanwhile = new Set<DeliveryId>();
   #refilledAt = Number.NEGATIVE_INFINITY;
@@ -67,16 +68,17 @@ export class Backlog {
 
   /**
    * A delivery that was just stored. It waits in memory, unless older work waits in the store: then it waits there
-   * behind that. False: it waits in the store.
+   * behind that. False: it waits in the store, or until a refill has shown that nothing older is left there.
    */
   offer(delivery: OpenDelivery, { room, now, onlyForced }: Appetite): boolean {
     // A refill read the delivery after its commit, before the answer to the commit was here.
     if (this.#inMemory.has(delivery.id)) return true;
-    const isSpilled = this.#storeDueAt <= now || this.#refilling !== null;
-    const isTaken = !onlyForced && !isSpilled && this.#waiting.length < room;
-    if (isTaken) this.#insert(delivery);
+    const offered = this.#refilling?.offered;
+    const hasRoom = !onlyForced && this.#waiting.length + (offered?.length ?? 0) < room;
+    if (hasRoom && offered !== undefined) offered.push(delivery);
+    else if (hasRoom && this.#storeDueAt > now) this.#insert(delivery);
     else this.noteStored(delivery.dueAt);
-    return isTaken;
+    return this.#inMemory.has(delivery.id);
   }
 
   /** A forced delivery: ahead of the rest, however many wait. One that is in memory takes its new revision. */
@@ -111,34 +113,38 @@ export class Backlog {
 
   /**
    * `dueBy`: only what could start is fetched, and until three quarters of the room are free only what was forced.
-   * `dueFrom`: where the store's part begins as far as we know; what other nodes commit late is younger than the
-   * margin.
+   * `dueFrom`: where the store's part begins as far as we know; whoever stores something earlier says so, and if that
+   * gets lost, the sweep finds it.
    */
   refillBounds({ room, now, onlyForced }: Appetite): { dueBy: number; dueFrom: number } {
     return {
       dueBy: onlyForced || this.#waiting.length > room / 4 ? FORCED_DUE_AT : now,
-      dueFrom: Math.max(FORCED_DUE_AT, this.#storeDueAt - REFILL_MARGIN_MS),
+      dueFrom: this.#storeDueAt,
     };
   }
 
   beginRefill(): void {
-    this.#refilling = { dueAt: NEVER, settled: new Set() };
+    this.#refilling = { dueAt: NEVER, settled: new Set(), offered: [] };
   }
 
   /** `refill`: null where the read failed; look again. */
-  endRefill(refill: Refilled | null, { at, onlyForced }: { at: Instant; onlyForced: boolean }): void {
-    const { dueAt: dueSince, settled } = this.#refilling!;
+  endRefill(
+    refill: Refilled | null,
+    { at, room, onlyForced }: { at: Instant; room: number; onlyForced: boolean },
+  ): void {
+    const { dueAt: dueSince, settled, offered } = this.#refilling!;
     this.#refilling = null;
     this.#refilledAt = at.monotonic;
     if (refill !== null) this.#storeDueAt = refill.nextDueAt ?? NEVER;
+    const hasOlder = this.#storeDueAt <= at.now;
     this.noteStored(dueSince);
-    for (const delivery of refill?.deliveries ?? []) {
-      if (this.#inMemory.has(delivery.id)) continue;
-      // A result was recorded while the refill was being read, so this row may be out of date: the next refill has it
-      // anew.
-      if (settled.has(delivery.id) || (onlyForced && !isForced(delivery))) this.noteStored(delivery.dueAt);
-      else this.#insert(delivery);
-    }
+    // A row of a delivery whose result was recorded while the refill was being read may be out of date: the next
+    // refill has it anew.
+    const mayWait = (delivery: OpenDelivery): boolean =>
+      !settled.has(delivery.id) && (!onlyForced || isForced(delivery));
+    for (const delivery of refill?.deliveries ?? []) this.#admit(delivery, mayWait(delivery));
+    for (const delivery of offered)
+      this.#admit(delivery, mayWait(delivery) && !hasOlder && this.#waiting.length < room);
   }
 
   // ── What goes out ──
@@ -168,6 +174,7 @@ export class Backlog {
   forgetWaiting(): void {
     for (const { id } of this.#waiting) this.#inMemory.delete(id);
     this.#waiting = [];
+    if (this.#refilling !== null) this.#refilling.offered = [];
   }
 
   /** Resolves when nothing is on the wire, and every result is stored. To be called once, with nothing waiting. */
@@ -176,6 +183,12 @@ export class Backlog {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onDrained = resolve;
     return promise;
+  }
+
+  #admit(delivery: OpenDelivery, mayWait: boolean): void {
+    if (this.#inMemory.has(delivery.id)) return;
+    if (mayWait) this.#insert(delivery);
+    else this.noteStored(delivery.dueAt);
   }
 
   #isFullOfForced(): boolean {

@@ -104,9 +104,9 @@ export class DestinationQueue {
   }
 
   /** `refill`: null where the read failed. */
-  endRefill(refill: Refilled | null, at: Instant): void {
+  endRefill(refill: Refilled | null, room: number, at: Instant): void {
     const found = this.isOver ? { deliveries: [], nextDueAt: null } : refill;
-    this.backlog.endRefill(found, { at, onlyForced: this.isPaused });
+    this.backlog.endRefill(found, { at, room, onlyForced: this.isPaused });
   }
 
   // ── What goes out ──

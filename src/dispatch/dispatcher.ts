@@ -4,8 +4,7 @@
 //   offer · sendAgain · wake · sweep ─▶ DestinationQueue ─▶ ready ─▶ pump ─▶ pipeline: send ─▶ record ─▶ settle
 //                                           ▲    └─ spilled, or due later ─▶ store ─┐
 //                                           └──────────────── refill ◀──────────────┘
-import { FORCED_DUE_AT } from '../model/delivery.ts';
-import type { OpenDelivery } from '../model/delivery.ts';
+import type { DueWork, OpenDelivery } from '../model/delivery.ts';
 import type { DestinationWithKeys } from '../model/destination.ts';
 import type { Event } from '../model/event.ts';
 import { idShard } from '../model/id.ts';
@@ -145,11 +144,10 @@ export class Dispatcher {
    * Another node has stored deliveries of these destinations: what they are is read from the store. False: some of the
    * destinations are not known here yet; their deliveries are looked for when the configuration has them.
    */
-  wake(ids: readonly DestinationId[], { isForced }: { isForced: boolean }): boolean {
+  wake(due: readonly DueWork[]): boolean {
     const at = this.#queues.instant();
-    const dueAt = isForced ? FORCED_DUE_AT : at.now;
-    const isKnown = ids.map((id) => this.#work.note(id, dueAt, at));
-    this.#lookAt(ids.flatMap((id) => this.#queues.get(id) ?? []));
+    const isKnown = due.map(({ destinationId, dueAt }) => this.#work.note(destinationId, dueAt, at));
+    this.#lookAt(due.flatMap(({ destinationId }) => this.#queues.get(destinationId) ?? []));
     return !isKnown.includes(false);
   }
 

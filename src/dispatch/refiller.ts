@@ -60,7 +60,7 @@ export class Refiller {
   }
 
   async #readOnce(queues: DestinationQueue[], at: Instant): Promise<void> {
-    const { store, clock, instant, onRefilled, onError } = this.#options;
+    const { store, clock, instant, roomOf, onRefilled, onError } = this.#options;
     const share = Math.max(ROWS_PER_DESTINATION_MIN, Math.ceil(ROWS_MAX / queues.length));
     const requests = queues.map((queue) => this.#requestFor(queue, share, at));
     for (const { backlog } of queues) backlog.beginRefill();
@@ -72,7 +72,8 @@ export class Refiller {
       await delay(clock, RETRY_DELAY_MS);
     }
     const endedAt = instant();
-    for (const [i, queue] of queues.entries()) queue.endRefill(refills === null ? null : refills[i]!, endedAt);
+    for (const [i, queue] of queues.entries())
+      queue.endRefill(refills === null ? null : refills[i]!, roomOf(), endedAt);
     onRefilled(queues);
   }
 

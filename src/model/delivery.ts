@@ -70,6 +70,9 @@ export type OpenDelivery = OpenState & {
   attemptCount: number;
 };
 
+/** A destination has something unfinished in the store, due from then on (Unix ms, or FORCED_DUE_AT). */
+export type DueWork = Pick<OpenDelivery, 'destinationId' | 'dueAt'>;
+
 export function isForced(delivery: Pick<OpenDelivery, 'dueAt'>): boolean {
   return delivery.dueAt === FORCED_DUE_AT;
 }

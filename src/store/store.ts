@@ -5,7 +5,7 @@
 import type { ApiKey, Mode } from '../model/api-key.ts';
 import type { DestinationActivity, DestinationCondition } from '../model/condition.ts';
 import type { Attempt } from '../model/attempt.ts';
-import type { Delivery, DeliveryStatus, DeliveryWithAttempts, OpenDelivery } from '../model/delivery.ts';
+import type { Delivery, DeliveryStatus, DeliveryWithAttempts, DueWork, OpenDelivery } from '../model/delivery.ts';
 import type {
   Destination,
   DestinationChange,
@@ -243,7 +243,7 @@ interface DispatchStore {
 /** `shards`: only destinations of these; absent: of all. They must be the same on every page. */
 type SweepRequest = { after: string | null; limit: number; shards?: readonly number[] };
 
-export type SweepPage = { destinations: { destinationId: DestinationId; dueAt: number }[]; next: string | null };
+export type SweepPage = { destinations: DueWork[]; next: string | null };
 
 export type RefillRequest = {
   destinationId: DestinationId;

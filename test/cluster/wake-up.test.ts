@@ -4,6 +4,8 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { NO_WAKE_UP, decodeWakeUp, encodeWakeUp } from '../../src/cluster/wake-up.ts';
 import type { WakeUp } from '../../src/cluster/wake-up.ts';
+import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
+import type { DueWork } from '../../src/model/delivery.ts';
 import { idShard } from '../../src/model/id.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -19,13 +21,15 @@ function heard(texts: readonly string[]): WakeUp {
   const all = texts.map(decodeWakeUp);
   return {
     due: all.flatMap(({ due }) => due),
-    forced: all.flatMap(({ forced }) => forced),
     shards: all.flatMap(({ shards }) => shards),
     changed: all.flatMap(({ changed }) => changed),
     acknowledged: all.flatMap(({ acknowledged }) => acknowledged),
     hasMoved: all.some(({ hasMoved }) => hasMoved),
   };
 }
+
+const work = (count: number, dueAt: number): DueWork[] =>
+  destinations(count).map((destinationId) => ({ destinationId, dueAt }));
 
 const counts = fc.integer({ min: 0, max: 800 });
 
@@ -34,8 +38,7 @@ describe('wake-ups', () => {
     fc.assert(
       fc.property(counts, counts, counts, fc.boolean(), (due, forced, acknowledged, hasMoved) => {
         const wakeUp: WakeUp = {
-          due: destinations(due),
-          forced: destinations(forced),
+          due: [...work(due, systemClock.now()), ...work(forced, FORCED_DUE_AT)],
           shards: [],
           changed: [1, 2],
           acknowledged: destinations(acknowledged),
@@ -50,14 +53,20 @@ describe('wake-ups', () => {
   });
 
   test('name shards where destinations are too many', () => {
-    const due = destinations(50_000);
+    const due = work(50_000, systemClock.now());
     const texts = encodeWakeUp({ ...NO_WAKE_UP, due });
     assert.equal(texts.length, 1);
     assert.ok(Buffer.byteLength(texts[0]!) <= PAYLOAD_BYTES_MAX);
     assert.deepEqual(
       heard(texts).shards,
-      [...new Set(due.map(idShard))].sort((a, b) => a - b),
+      [...new Set(due.map(({ destinationId }) => idShard(destinationId)))].sort((a, b) => a - b),
     );
+  });
+
+  test('of a node of an earlier version, which does not say from when on, concern all that is unfinished', () => {
+    const [destinationId] = destinations(1);
+    const { due } = decodeWakeUp(JSON.stringify({ f: 1, due: [destinationId] }));
+    assert.deepEqual(due, [{ destinationId, dueAt: FORCED_DUE_AT }]);
   });
 
   test('nothing to say is not said', () => {
@@ -76,5 +85,8 @@ describe('wake-ups', () => {
       assert.deepEqual(decodeWakeUp(text), NO_WAKE_UP, text);
     }
     assert.deepEqual(decodeWakeUp('{"f":1,"due":["dst_1", 7, null]}'), NO_WAKE_UP);
+    const [destinationId] = destinations(1);
+    const text = JSON.stringify({ f: 1, due: [destinationId, destinationId], from: ['x', 1.5] });
+    assert.deepEqual(decodeWakeUp(text), NO_WAKE_UP);
   });
 });

@@ -43,7 +43,7 @@ describe('a new delivery', () => {
     const queue = queueOf();
     queue.backlog.noteStored(NOW);
     queue.backlog.beginRefill();
-    queue.endRefill(refilled(delivery(1)), at());
+    queue.endRefill(refilled(delivery(1)), CAPACITY, at());
     queue.offer(delivery(1), CAPACITY, at());
     assert.equal(startAll(queue).length, 1);
     queue.offer(delivery(1), CAPACITY, at());
@@ -104,7 +104,7 @@ describe('a forced attempt', () => {
     assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
     assert.equal(queue.backlog.refillBounds(queue.appetite(CAPACITY, at())).dueBy, FORCED_DUE_AT);
     queue.backlog.beginRefill();
-    queue.endRefill({ deliveries: [forced(5_000)], nextDueAt: NOW }, at());
+    queue.endRefill({ deliveries: [forced(5_000)], nextDueAt: NOW }, CAPACITY, at());
     assert.equal(startAll(queue)[0]!.delivery.id, idOf(5_000));
     assert.equal(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())), 0, 'what is not forced has no room');
   });
@@ -180,7 +180,7 @@ describe('a refill', () => {
     queue.backlog.noteStored(NOW);
     queue.backlog.beginRefill();
     queue.end('deleted');
-    queue.endRefill(refilled(delivery(1)), at());
+    queue.endRefill(refilled(delivery(1)), CAPACITY, at());
     assert.deepEqual([queue.backlog.waitingCount(), [...queue.backlog.inMemory]], [0, []]);
   });
 
@@ -189,7 +189,7 @@ describe('a refill', () => {
     queue.backlog.noteStored(NOW);
     queue.backlog.beginRefill();
     queue.backlog.force(forced(1));
-    queue.endRefill(refilled(delivery(1), delivery(2)), at());
+    queue.endRefill(refilled(delivery(1), delivery(2)), CAPACITY, at());
     const started = startAll(queue).map((attempting) => [attempting.delivery.id, attempting.delivery.rev]);
     assert.deepEqual(started, [
       [idOf(1), 1],
@@ -202,7 +202,7 @@ describe('a refill', () => {
     queue.backlog.noteStored(FORCED_DUE_AT);
     queue.backlog.beginRefill();
     queue.change(destinationWith({ status: 'paused', pausedReason: 'manual' }), at());
-    queue.endRefill(refilled(forced(1), delivery(2)), at());
+    queue.endRefill(refilled(forced(1), delivery(2)), CAPACITY, at());
     assert.deepEqual([...queue.backlog.inMemory], [idOf(1)]);
     queue.change(destinationWith(), at());
     assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
@@ -213,7 +213,7 @@ describe('a refill', () => {
     queue.backlog.noteStored(NOW);
     queue.backlog.beginRefill();
     assert.equal(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())), 0, 'not twice at a time');
-    queue.endRefill(null, at());
+    queue.endRefill(null, CAPACITY, at());
     assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
   });
 });

@@ -94,7 +94,7 @@ describe('very many deliveries of one event', () => {
     const rest = turns.splice(0);
     stored.push(late);
     await clock.run(10);
-    dispatcher.wake(['dst_late'], { isForced: false });
+    dispatcher.wake([late]);
     await clock.run(10);
     stored.pop();
     onWire.get('dlv_late')!.end();

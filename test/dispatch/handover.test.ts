@@ -143,12 +143,12 @@ describe('a wake-up', () => {
   test('brings what another node stored, also for a destination that nobody here has heard of', async () => {
     const { dispatcher, stored, onWire, delivery, destination, shards } = await setUp();
     stored.push(delivery());
-    assert.equal(dispatcher.wake([destination.id], { isForced: false }), true);
+    assert.equal(dispatcher.wake([{ destinationId: destination.id, dueAt: delivery().dueAt }]), true);
     await settle();
     assert.equal(onWire.size, 1);
     const shard = [...shards][0]!;
     const stranger = createIds(new VirtualClock(), new SeededRandom(2)).next('dst', shard);
-    assert.equal(dispatcher.wake([stranger], { isForced: false }), false);
+    assert.equal(dispatcher.wake([{ destinationId: stranger, dueAt: delivery().dueAt }]), false);
     assert.ok(shard < SHARD_COUNT);
   });
 });

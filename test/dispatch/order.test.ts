@@ -113,6 +113,14 @@ function queueOf(overrides: Partial<DestinationWithKeys> = {}): DestinationQueue
   return new DestinationQueue(destination(overrides), null, at());
 }
 
+/** One that has begun to read what the store has of it. */
+function refilling(): DestinationQueue {
+  const queue = queueOf();
+  queue.backlog.noteStored(NOW);
+  queue.backlog.beginRefill();
+  return queue;
+}
+
 const CAPACITY = 1_000;
 const forced = { dueAt: FORCED_DUE_AT, fallbackStatus: 'retrying', status: 'retrying' } as const;
 
@@ -161,19 +169,67 @@ describe('a destination’s queue', () => {
     queue.offer(open(1), CAPACITY, at());
     assert.equal(queue.backlog.waitingCount(), 0);
     queue.backlog.beginRefill();
-    queue.endRefill({ deliveries: [open(0, { dueAt: NOW - 1_000 }), open(1)], nextDueAt: null }, at());
+    queue.endRefill({ deliveries: [open(0, { dueAt: NOW - 1_000 }), open(1)], nextDueAt: null }, CAPACITY, at());
     assert.equal(queue.backlog.waitingCount(), 2);
     queue.offer(open(2), CAPACITY, at());
     assert.equal(queue.backlog.waitingCount(), 3, 'nothing is in the store any more');
   });
 
-  test('looks again for what was stored while a refill was read', () => {
-    const queue = queueOf();
+  test('looks again for what another node stored while a refill was read', () => {
+    const queue = refilling();
     queue.backlog.noteStored(NOW);
-    queue.backlog.beginRefill();
-    queue.offer(open(9), CAPACITY, at());
-    queue.endRefill({ deliveries: [], nextDueAt: null }, at());
+    queue.endRefill({ deliveries: [], nextDueAt: null }, CAPACITY, at());
     assert.ok(queue.backlog.refillWanted(queue.appetite(1_000, at())) > 0);
+  });
+
+  test('keeps what comes while a refill is read, behind what that brings, where nothing older is left', () => {
+    const queue = refilling();
+    for (const number of [1, 2]) assert.equal(queue.offer(open(number), CAPACITY, at()), false);
+    queue.endRefill({ deliveries: [open(0, { dueAt: NOW - 1 }), open(1)], nextDueAt: NOW + 1 }, CAPACITY, at());
+    assert.deepEqual([...queue.backlog.inMemory], ['dlv_0000', 'dlv_0001', 'dlv_0002']);
+    assert.equal(queue.backlog.refillWanted(queue.appetite(1_000, at())), 0, 'no refill after a refill without an end');
+  });
+
+  test('leaves what comes while a refill is read to the store, where older work is left or no room', () => {
+    const behind = refilling();
+    behind.offer(open(1), CAPACITY, at());
+    behind.endRefill({ deliveries: [open(0)], nextDueAt: NOW }, CAPACITY, at());
+    assert.deepEqual([...behind.backlog.inMemory], ['dlv_0000']);
+
+    const unknown = refilling();
+    unknown.offer(open(1), CAPACITY, at());
+    unknown.endRefill(null, CAPACITY, at());
+    assert.equal(unknown.backlog.waitingCount(), 0);
+
+    const full = refilling();
+    for (let number = 1; number <= CAPACITY + 5; number++) full.offer(open(number), CAPACITY, at());
+    full.endRefill({ deliveries: [open(0)], nextDueAt: null }, CAPACITY, at());
+    assert.equal(full.backlog.waitingCount(), CAPACITY);
+    full.start(at());
+    for (let left = full.backlog.waitingCount(); left > 0; left--) full.backlog.take();
+    assert.ok(full.backlog.refillWanted(full.appetite(CAPACITY, at())) > 0, 'they are looked for there');
+  });
+
+  test('does not keep what was sent, held or given away while a refill was read', () => {
+    const sent = refilling();
+    sent.offer(open(1), CAPACITY, at());
+    sent.backlog.force(open(1, forced));
+    sent.inFlight.end(sent.start(at()));
+    sent.backlog.settle('dlv_0001', null);
+    sent.endRefill({ deliveries: [], nextDueAt: null }, CAPACITY, at());
+    assert.equal(sent.backlog.waitingCount(), 0);
+
+    const paused = refilling();
+    paused.offer(open(1), CAPACITY, at());
+    paused.change(destination({ status: 'paused', pausedReason: 'manual' }), at());
+    paused.endRefill({ deliveries: [], nextDueAt: null }, CAPACITY, at());
+    assert.equal(paused.backlog.waitingCount(), 0);
+
+    const given = refilling();
+    given.offer(open(1), CAPACITY, at());
+    given.end('released');
+    given.endRefill({ deliveries: [open(1)], nextDueAt: null }, CAPACITY, at());
+    assert.ok(given.backlog.isEmpty());
   });
 
   test('does not take from a refill what was recorded while it was read', () => {
@@ -183,7 +239,7 @@ describe('a destination’s queue', () => {
     queue.backlog.noteStored(NOW);
     queue.backlog.beginRefill();
     queue.backlog.settle('dlv_0001', null);
-    queue.endRefill({ deliveries: [open(1)], nextDueAt: null }, at());
+    queue.endRefill({ deliveries: [open(1)], nextDueAt: null }, CAPACITY, at());
     assert.equal(queue.backlog.waitingCount(), 0, 'the row may be from before');
   });
 
