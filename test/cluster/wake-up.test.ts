@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { createAnnouncer } from '../../src/cluster/announcer.ts';
 import { NO_WAKE_UP, decodeWakeUp, encodeWakeUp } from '../../src/cluster/wake-up.ts';
 import type { WakeUp } from '../../src/cluster/wake-up.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
@@ -11,6 +12,7 @@ import type { DestinationId } from '../../src/model/id.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { VirtualClock } from '../sim/virtual-clock.ts';
 
 const PAYLOAD_BYTES_MAX = 7_999;
 const ids = createIds(systemClock, systemRandom);
@@ -67,6 +69,24 @@ describe('wake-ups', () => {
     const [destinationId] = destinations(1);
     const { due } = decodeWakeUp(JSON.stringify({ f: 1, due: [destinationId] }));
     assert.deepEqual(due, [{ destinationId, dueAt: FORCED_DUE_AT }]);
+  });
+
+  test('that gather while they may not go yet name each destination once, from its earliest delivery on', async () => {
+    const clock = new VirtualClock();
+    const texts: string[] = [];
+    const store = { announce: async (text: string) => void texts.push(text) };
+    const announcer = createAnnouncer({ store, clock, onError: (error) => assert.fail(String(error)) });
+    const [first, second] = [...work(2, 7_000)] as [DueWork, DueWork];
+    announcer.announce({ due: [second] });
+    await clock.run(1);
+    texts.splice(0);
+    for (const dueAt of [5_000, 3_000, 4_000]) announcer.announce({ due: [{ ...first, dueAt }] });
+    announcer.announce({ due: [second, { ...second, dueAt: FORCED_DUE_AT }] });
+    await clock.run(10);
+    assert.deepEqual(heard(texts).due, [
+      { ...first, dueAt: 3_000 },
+      { ...second, dueAt: FORCED_DUE_AT },
+    ]);
   });
 
   test('nothing to say is not said', () => {
