@@ -136,15 +136,18 @@ export class Backlog {
     this.#refilling = null;
     this.#refilledAt = at.monotonic;
     if (refill !== null) this.#storeDueAt = refill.nextDueAt ?? NEVER;
-    const hasOlder = this.#storeDueAt <= at.now;
+    const isAllRead = this.#storeDueAt > at.now;
     this.noteStored(dueSince);
-    // A row of a delivery whose result was recorded while the refill was being read may be out of date: the next
-    // refill has it anew.
-    const mayWait = (delivery: OpenDelivery): boolean =>
-      !settled.has(delivery.id) && (!onlyForced || isForced(delivery));
-    for (const delivery of refill?.deliveries ?? []) this.#admit(delivery, mayWait(delivery));
-    for (const delivery of offered)
-      this.#admit(delivery, mayWait(delivery) && !hasOlder && this.#waiting.length < room);
+    const found = refill?.deliveries ?? [];
+    for (const delivery of isAllRead ? [...found, ...offered] : found) {
+      if (this.#inMemory.has(delivery.id)) continue;
+      const mayWait = isForced(delivery) || (!onlyForced && this.#waiting.length < room);
+      // Of a delivery whose result was recorded while the refill was being read the row may be out of date: the next
+      // refill has it anew.
+      if (mayWait && !settled.has(delivery.id)) this.#insert(delivery);
+      else this.noteStored(delivery.dueAt);
+    }
+    if (!isAllRead) for (const { dueAt } of offered) this.noteStored(dueAt);
   }
 
   // ── What goes out ──
@@ -183,12 +186,6 @@ export class Backlog {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onDrained = resolve;
     return promise;
-  }
-
-  #admit(delivery: OpenDelivery, mayWait: boolean): void {
-    if (this.#inMemory.has(delivery.id)) return;
-    if (mayWait) this.#insert(delivery);
-    else this.noteStored(delivery.dueAt);
   }
 
   #isFullOfForced(): boolean {
