@@ -115,7 +115,7 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
     if (this.#resolve === null) return;
     this.#connection.intake.countBody(chunk.length);
     this.#kept.add(chunk, this.code! < 300 ? SUCCESS_BODY_KEPT_BYTES_MAX : RESPONSE_BODY_KEPT_BYTES_MAX);
-    if (this.#kept.offered > RESPONSE_BODY_READ_BYTES_MAX) this.#cut('body_limit');
+    if (this.#kept.offered >= RESPONSE_BODY_READ_BYTES_MAX) this.#cut('body_limit');
   }
 
   onResponseEnd(): void {

@@ -152,6 +152,30 @@ describe('what is no flood', () => {
     assert.ok(sockets[0]!.bytesRead <= READ_BYTES_MAX, `${sockets[0]!.bytesRead} bytes read`);
   });
 
+  for (const [bytes, outcome] of [
+    [64 * KIB - 1, 'timed_out'],
+    [64 * KIB, 'succeeded'],
+  ] as const) {
+    test(`of a longer body ${bytes} bytes come, and then nothing: ${outcome}`, async (t) => {
+      const clock = new ManualClock();
+      const reply: Reply = async (socket) => {
+        await new Promise((resolve) =>
+          socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 70000\r\n\r\n${'x'.repeat(bytes)}`, resolve),
+        );
+        await arrival();
+        clock.advance(15_000);
+      };
+      const { attempt, receiver } = await startAttempting(t, { clock, reply });
+      const result = await attempt({ timeoutMs: 15_000 });
+      assert.equal(result.outcome, outcome);
+      assert.deepEqual(
+        [result.responseCode, result.responseBody!.length, result.responseBodyTruncated],
+        [200, KIB, true],
+      );
+      await receiver.allClosed();
+    });
+  }
+
   test('each response of a connection is counted by itself', async (t) => {
     const reply: Reply = (socket) => socket.write(`HTTP/1.1 200 ${'x'.repeat(30 * KIB)}\r\ncontent-length: 0\r\n\r\n`);
     const { attempt, receiver } = await startAttempting(t, { reply });
