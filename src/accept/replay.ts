@@ -82,7 +82,9 @@ export function createReplays(options: ReplayOptions) {
       for (let tries = 0; tries < STALE_TRIES_MAX; tries++) {
         const stored = await store.readEvent({ environment: request.environment, id: request.eventId });
         if (stored === null) throw cannotReplay('not_found');
-        if (stored.body === null) throw cannotReplay('too_old');
+        // Before what subscribes is asked: the bytes of a body that is past its retention may still be there.
+        const isTooOld = stored.event.createdAt < clock.now() - bodyRetentionMs;
+        if (stored.body === null || isTooOld) throw cannotReplay('too_old');
         const rows = await schedule(request, { event: stored.event, body: stored.body });
         if (rows !== 'stale') return rows;
         await catchUp(request.environment);

@@ -110,9 +110,10 @@ test('an event of no such id, or of another environment, is not found', async ()
 });
 
 test('an event past its retention is too old, erased or not', async () => {
-  const { replay, clock, store, scheduled } = await setUpReplay();
+  const { replay, clock, store, scheduled, other } = await setUpReplay();
   await clock.run(RETENTION_MS + 1);
   await assert.rejects(replay(null), isApiError('event_too_old'));
+  await assert.rejects(replay([other]), isApiError('event_too_old'), 'whoever subscribes');
   await store.eraseBodies({ cutoff: clock.now() - RETENTION_MS, now: clock.now(), budgetMs: 1_000 });
   await assert.rejects(replay(null), isApiError('event_too_old'));
   assert.deepEqual(scheduled, []);
