@@ -4,6 +4,7 @@ import { isApiKey } from '../model/api-key.ts';
 import type { ApiKey, Mode, Scope } from '../model/api-key.ts';
 import { ApiError } from '../model/error.ts';
 import type { ApiKeyId } from '../model/id.ts';
+import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ConfigurationStore } from '../store/store.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -13,7 +14,7 @@ import type { ApiApp } from './route-config.ts';
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 const MINUTE_MS = 60_000;
-/** Made-up keys must not make the store busy. */
+/** Made-up keys must not make the store busy, and wait as long at most. */
 const UNKNOWN_REFRESH_INTERVAL_MS = 100;
 const KNOWN_MAX = 1_000;
 
@@ -34,7 +35,6 @@ export function createAuthenticator({ store, clock }: { store: KeyStore; clock: 
   const uses = createUses();
   let refreshesBegun = 0;
   let refreshApplied = 0;
-  let lastUnknownAt = Number.NEGATIVE_INFINITY;
 
   /** Reads all keys anew: after a change of them here, or when the store says there was one elsewhere. */
   const refresh = async (): Promise<void> => {
@@ -84,15 +84,30 @@ export function createAuthenticator({ store, clock }: { store: KeyStore; clock: 
       return valid.sort((a, b) => b.scopes.length - a.scopes.length || b.createdAt - a.createdAt)[0] ?? null;
     },
     refresh,
-    /** For a key made beside this process a moment ago: reads all keys anew. Null: that was done just before. */
-    refreshForUnknown(): Promise<void> | null {
-      const now = clock.monotonic();
-      if (now - lastUnknownAt < UNKNOWN_REFRESH_INTERVAL_MS) return null;
-      lastUnknownAt = now;
-      return refresh();
-    },
+    /** For a key made beside this process a moment ago: reads all keys anew. */
+    refreshForUnknown: spaced(refresh, clock),
     /** The keys used since the last call, each with its last use, to the minute. */
     takeUses: () => uses.take(),
+  };
+}
+
+/**
+ * Calls back at once, or, where that was done just before and perhaps too early for this caller, once more a little
+ * later, for all who ask until then.
+ */
+function spaced(callback: () => Promise<void>, clock: Clock): () => Promise<void> {
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let next: Promise<void> | null = null;
+  const callNow = (): Promise<void> => {
+    lastAt = clock.monotonic();
+    next = null;
+    return callback();
+  };
+  return () => {
+    const waitMs = lastAt + UNKNOWN_REFRESH_INTERVAL_MS - clock.monotonic();
+    if (waitMs <= 0) return callNow();
+    next ??= delay(clock, waitMs).then(callNow);
+    return next;
   };
 }
 

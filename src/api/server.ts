@@ -106,9 +106,8 @@ function addHooks(app: ApiApp, services: ApiServices, connections: Connections):
     try {
       check();
     } catch (error) {
-      const refreshed = error instanceof UnknownKeyError ? authenticator.refreshForUnknown() : null;
-      if (refreshed === null) throw error;
-      refreshed.then(check).then(enter, done);
+      if (!(error instanceof UnknownKeyError)) throw error;
+      authenticator.refreshForUnknown().then(check).then(enter, done);
       return;
     }
     enter();

@@ -81,9 +81,8 @@ async function findKey(authenticator: Authenticator, find: () => ApiKey): Promis
   try {
     return find();
   } catch (error) {
-    const refreshed = error instanceof UnknownKeyError ? authenticator.refreshForUnknown() : null;
-    if (refreshed === null) throw error;
-    await refreshed;
+    if (!(error instanceof UnknownKeyError)) throw error;
+    await authenticator.refreshForUnknown();
     return find();
   }
 }
