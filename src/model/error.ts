@@ -158,8 +158,10 @@ export const ERRORS = {
   },
   unavailable: {
     status: 503,
-    meaning: 'The service cannot store anything just now, or has too much to do. Nothing was accepted.',
-    remedy: 'Wait as long as `Retry-After` says, then try again.',
+    meaning:
+      'The service cannot store anything just now, or has too much to do. Nothing was accepted, unless the database ' +
+      'went away in the moment of storing it.',
+    remedy: 'Wait as long as `Retry-After` says, then try again; repeat events with an idempotency key.',
   },
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -2228,7 +2228,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `unavailable`: The service cannot store anything just now, or has too much to do. Nothing was accepted. */
+        /** @description `unavailable`: The service cannot store anything just now, or has too much to do. Nothing was accepted, unless the database went away in the moment of storing it. */
         Unavailable: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
