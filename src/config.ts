@@ -29,14 +29,14 @@ const DAY_MS = 86_400_000;
 const DURATION_UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 export const SETTINGS = {
-  HOST: text('127.0.0.1', 'address to listen on; 0.0.0.0 for all'),
+  HOST: someText('127.0.0.1', 'address to listen on; 0.0.0.0 for all'),
   PORT: integer('8383', { min: 0, max: 65_535 }, 'TCP port to listen on; 0 picks a free one'),
   PROCESSES: integer(
     '1',
     { min: 1, max: 64 },
     'processes that serve the port together, each a node of its own; more than one needs DATABASE_URL',
   ),
-  DATA_DIR: text('./data', 'folder of the embedded store; serve makes it if missing, and one server has it alone'),
+  DATA_DIR: someText('./data', 'folder of the embedded store; serve makes it if missing, and one server has it alone'),
   DATABASE_URL: {
     ...setting('', {
       unit: 'URL',
@@ -108,7 +108,15 @@ export const SETTINGS = {
     { min: 0, max: 1_000 },
     'destinations, those with the most unfinished deliveries, of which GET /metrics tells each under its id',
   ),
-  METRICS_TOKEN: { ...text('', 'bearer token that GET /metrics asks for; empty: open'), isSecret: true },
+  METRICS_TOKEN: {
+    ...setting('', {
+      unit: 'text',
+      value: 'TEXT',
+      meaning: 'bearer token that GET /metrics asks for; empty: open',
+      parse: bearerToken,
+    }),
+    isSecret: true,
+  },
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -268,6 +276,21 @@ function setting<T>(fallback: string, others: Omit<Setting<T>, 'default'>): Sett
 
 function text(fallback: string, meaning: string): Setting<string> {
   return setting(fallback, { unit: 'text', value: 'TEXT', meaning, parse: (given) => given });
+}
+
+/** Not empty: a variable that somebody left empty would otherwise mean every address, or no folder. */
+function someText(fallback: string, meaning: string): Setting<string> {
+  const parse = (given: string): string => {
+    if (given === '') throw new Error(`is empty; leave it out for ${fallback}`);
+    return given;
+  };
+  return setting(fallback, { unit: 'text', value: 'TEXT', meaning, parse });
+}
+
+/** One that no header can bring would shut everybody out. */
+function bearerToken(given: string): string {
+  if (/^[\x21-\x7e]*$/.test(given)) return given;
+  throw new Error('a token is printable ASCII without spaces, for it stands in a header');
 }
 
 function integer(fallback: string, range: { min: number; max: number }, meaning: string): Setting<number> {

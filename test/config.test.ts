@@ -87,6 +87,9 @@ describe('a value that is wrong is refused, and the message says where it stands
     ['TEST_SUBNETS', '127.0.0.0/40', /POSTRIDER_TEST_SUBNETS/],
     ['REACHABILITY_CHECK', 'yes', /on, off/],
     ['DATABASE_URL', 'mysql://x', /postgres:\/\//],
+    ['HOST', '', /POSTRIDER_HOST: .*empty/],
+    ['DATA_DIR', '', /POSTRIDER_DATA_DIR: .*empty/],
+    ['METRICS_TOKEN', 'two words', /METRICS_TOKEN: .*without spaces/],
   ];
   for (const [name, value, message] of wrong) {
     test(`${name}=${value}`, () => {

@@ -114,6 +114,15 @@ describe('GET /v1/stream', () => {
     assert.ok(!('body' in plain!.data));
   });
 
+  it('answers HEAD with the headers alone, and opens nothing', async (t) => {
+    const { api, key, baseUrl } = await serve(t);
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await fetch(`${baseUrl}/v1/stream`, { method: 'HEAD', headers });
+    const answered = ['content-type', 'content-length'].map((name) => response.headers.get(name));
+    assert.deepEqual([response.status, ...answered], [200, 'text/event-stream', null]);
+    await whenNobodyIsConnected(api);
+  });
+
   it('has a comment every 15 seconds', async (t) => {
     const { api, open } = await serve(t);
     const stream = await open();

@@ -1,7 +1,7 @@
 // The commands that ask a service, on one service: what they do there, what they print, and how they fail.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -333,6 +333,19 @@ describe('which service and which key', () => {
     await other.close();
   });
 
+  test('a profile that says nothing more is not read, and a home that is no folder has none', async () => {
+    const said = ['events', 'list', '--limit', '1', '--url', service.url, '--key', service.key];
+    const unreadable = mkdtempSync(join(folder, 'unreadable-'));
+    mkdirSync(join(unreadable, 'postrider/profiles.json'), { recursive: true });
+    const unread = new Prompt({ ...environment, XDG_CONFIG_HOME: unreadable });
+    assert.equal((await unread.run(said)).code, 0);
+    assert.match((await unread.run(said.slice(0, -2))).stderr, /cannot read .*profiles\.json/);
+    await unread.close();
+    const homeless = new Prompt({ ...environment, XDG_CONFIG_HOME: '/dev/null' });
+    assert.match((await homeless.run(said.slice(0, -2))).stderr, /no API key for/);
+    await homeless.close();
+  });
+
   test('logout forgets', async () => {
     assert.equal((await prompt.run(['logout'])).code, 0);
     assert.equal((await prompt.run(['logout', '--profile', 'staging'])).code, 0);
@@ -361,6 +374,7 @@ test('a mistake names the flag; what fails says how to go on', async () => {
     [2, /--wait is for many: leave it out, or the id/, 'dlq', 'replay', 'dlv_1', '--wait'],
     [2, /--all and --watch do not go together/, 'events', 'list', '--all', '--watch'],
     [2, /--forward-to is missing/, 'listen'],
+    [2, /--forward-to: "ftp:\/\/x" is no URL of a receiver/, 'listen', '--forward-to', 'ftp://x'],
     [
       2,
       /--types: "order\*": a wildcard is all of the last segment/,

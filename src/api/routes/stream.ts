@@ -1,6 +1,6 @@
 // /v1/stream: what happens, as it happens, as server-sent events.
 import { Type } from '../schemas/type.ts';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../model/error.ts';
 import { MESSAGE_KINDS } from '../../stream/message.ts';
@@ -31,7 +31,8 @@ export function addStreamRoutes(app: ApiApp, { streams, authenticator }: ApiServ
       eventType: readTypeSelection(query.event_type, 'event_type'),
       status: query.status ?? null,
     };
-    if (method === 'HEAD') return answer(reply, null);
+    // No stream is open then; the server leaves the body out of what it is handed, and so wants one.
+    if (method === 'HEAD') return answer(reply, Readable.from([]));
     const stream = await streams.open({
       environment: caller.environment,
       filter,
@@ -52,7 +53,7 @@ export function addStreamRoutes(app: ApiApp, { streams, authenticator }: ApiServ
   };
 }
 
-function answer(reply: FastifyReply, stream: Readable | null): FastifyReply {
+function answer(reply: FastifyReply, stream: Readable): FastifyReply {
   return reply.headers(HEADERS).send(stream);
 }
 

@@ -30,9 +30,11 @@ export class MissingKeyError extends UsageError {}
 export function readConnection(line: CommandLine, givenKey: string | null = line.textOf('key')): Connection {
   const variables = readClientVariables();
   const named = line.textOf('profile');
-  const profile = readNamedProfile(named);
   const [urlFrom, givenUrl] =
     line.textOf('url') === null ? ['POSTRIDER_URL', variables.url] : ['--url', line.textOf('url')];
+  // Where nothing is left for it to say it is not read: a service's user may have no home that it can read.
+  const isSaid = named === null && givenUrl !== null && (givenKey ?? variables.key) !== null;
+  const profile = isSaid ? null : readNamedProfile(named);
   // A profile that is named on the line means its own service, whatever the environment says.
   const isOwn = named !== null && urlFrom !== '--url';
   const url = (isOwn ? null : readUrl(urlFrom, givenUrl)) ?? profile?.url ?? URL_DEFAULT;

@@ -65,10 +65,9 @@ async function listen(asking: Asking): Promise<void> {
 function readTarget(text: string | null): URL {
   if (text === null)
     throw new UsageError('--forward-to is missing: where your receiver is, such as --forward-to localhost:3000');
-  const url = URL.parse(
-    /^https?:\/\//.test(text) ? text : `http://${/^\d+(\/|$)/.test(text) ? 'localhost:' : ''}${text}`,
-  );
-  if (url !== null && url.hostname !== '' && url.username === '') return url;
+  const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text);
+  const url = URL.parse(hasScheme ? text : `http://${/^\d+(\/|$)/.test(text) ? 'localhost:' : ''}${text}`);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '' && url.username === '') return url;
   throw new UsageError(`--forward-to: "${text}" is no URL of a receiver; write http://127.0.0.1:3000/webhooks`);
 }
 

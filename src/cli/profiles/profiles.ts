@@ -49,7 +49,8 @@ function readProfiles(): Map<string, Profile> {
     text = readFileSync(file, 'utf8');
     warnIfShared(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
+    // ENOTDIR: a home such as /dev/null.
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return new Map();
     throw new CommandFailure(`cannot read ${file}: ${(error as Error).message}`);
   }
   const profiles = parse(text);
