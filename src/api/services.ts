@@ -49,7 +49,7 @@ export type ApiServices = {
   dispatch: (delivery: OpenDelivery) => void;
   /** What of a request's `traceparent` is kept with its events: null unless traces are asked for. */
   keepTraceparent: (header: string | string[] | undefined) => string | null;
-  streams: Pick<Hub, 'open' | 'close'>;
+  streams: Pick<Hub, 'open' | 'endStreams'>;
   /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */
   checkUrl: (url: URL, mode: Mode) => string | null;
   /** Connects to a URL as deliveries would, sending nothing. Null: new destinations are not probed. */

@@ -8,14 +8,15 @@ import { VERSION } from '../config.ts';
 import type { Follower } from '../configuration/follower.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
+import type { Exchange } from '../stream/exchange.ts';
 import { STREAM_ANNOUNCEMENT } from '../stream/said.ts';
 import type { Base } from './base.ts';
 
 type Parts = {
   follower: Follower;
   dispatcher: () => Dispatcher;
-  /** Told of announcements about streams. */
-  hearOfStreams: (text: string) => void;
+  /** Told of announcements about streams, and of nodes that died; null: there are no others. */
+  exchange: Pick<Exchange, 'hear' | 'lose'> | null;
 };
 
 export function createIdentity({ ids, host }: Base): NodeIdentity {
@@ -42,7 +43,7 @@ function createNodeAmongNodes(base: Base, node: NodeIdentity, store: ClusterStor
     },
     work: createWork(base, parts),
     hearOther: (text) => {
-      if (text.startsWith(STREAM_ANNOUNCEMENT)) parts.hearOfStreams(text);
+      if (text.startsWith(STREAM_ANNOUNCEMENT)) parts.exchange?.hear(text);
     },
     events: {
       onRenewalFailed: () => metrics.leaseRenewalsFailed.inc(),
@@ -51,6 +52,7 @@ function createNodeAmongNodes(base: Base, node: NodeIdentity, store: ClusterStor
         log.warn('this node was silent for longer than its lease: others have its shards, and it joins anew');
       },
       onNodesRemoved(nodes) {
+        parts.exchange?.lose(nodes);
         metrics.nodesRemoved.inc(nodes.length);
         log.warn({ nodes }, 'nodes removed: they were silent for longer than their lease');
       },

@@ -23,6 +23,7 @@ import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createStats } from '../stats/stats.ts';
 import type { Stats } from '../stats/stats.ts';
+import type { Exchange } from '../stream/exchange.ts';
 import { createBase } from './base.ts';
 import { createDashboard } from './dashboard.ts';
 import type { Base, ServiceOptions } from './base.ts';
@@ -66,6 +67,7 @@ export async function createService(options: ServiceOptions) {
       parts.startNotices();
       await dispatcher.start();
       await cluster.join(address);
+      parts.hub.start();
       for (const loop of loops) loop.start();
       isReady = true;
     },
@@ -73,7 +75,7 @@ export async function createService(options: ServiceOptions) {
     async drain(): Promise<void> {
       isReady = false;
       parts.tests.stop();
-      parts.hub.close();
+      parts.hub.endStreams();
       // What others can send goes to them first; then nothing is left here, or only where there are no others.
       await cluster.leave(settings.DRAIN_TIMEOUT);
       await dispatcher.stop(settings.DRAIN_TIMEOUT);
@@ -83,6 +85,8 @@ export async function createService(options: ServiceOptions) {
       await Promise.all(loops.map((loop) => loop.stop()));
       // Bounded, for the store may be the reason why somebody stops us.
       await Promise.race([Promise.all([acceptor.idle(), recorder.idle()]), delay(clock, STORE_WAIT_MAX_MS)]);
+      await Promise.race([parts.hub.idle(), delay(clock, STORE_WAIT_MAX_MS)]);
+      parts.hub.close();
       const written = statistics.write().catch((error: unknown) => onError(error, 'write-stats'));
       await Promise.race([written, delay(clock, STORE_WAIT_MAX_MS)]);
       await store.touchApiKeys(authenticator.takeUses()).catch((error: unknown) => onError(error, 'stop'));
@@ -112,8 +116,7 @@ function createParts(base: Base) {
     notices.observer,
     base.tracer.observer,
   ]);
-  const hearOfStreams = (text: string): void => exchange?.hear(text);
-  const delivering = createDelivering(base, { matching, observer, node, hearOfStreams });
+  const delivering = createDelivering(base, { matching, observer, node, exchange });
   const { cluster, dispatcher } = delivering;
   const follower: Follower = delivering.follower;
   const acceptor: Acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
@@ -143,11 +146,11 @@ type Surroundings = {
   matching: Matching;
   observer: Required<Observer>;
   node: NodeIdentity;
-  hearOfStreams: (text: string) => void;
+  exchange: Exchange | null;
 };
 
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
-function createDelivering(base: Base, { matching, observer, node, hearOfStreams }: Surroundings) {
+function createDelivering(base: Base, { matching, observer, node, exchange }: Surroundings) {
   const { settings, log, clock, clockTrust, random, network, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
@@ -174,7 +177,7 @@ function createDelivering(base: Base, { matching, observer, node, hearOfStreams 
     },
   });
   const payloads = new Payloads(store, settings.PAYLOAD_CACHE);
-  const cluster = createNode(base, node, { follower, dispatcher: () => dispatcher, hearOfStreams });
+  const cluster = createNode(base, node, { follower, dispatcher: () => dispatcher, exchange });
   const { ownership } = cluster;
   const pipeline = new AttemptPipeline({
     perform: network.perform,

@@ -19,6 +19,7 @@ export function createStreams(base: Base, node: NodeIdentity, destinationOf: Fol
   const hub = new Hub({
     clock,
     store,
+    environments,
     write: { event: writeEvent, attempt: writeAttempt, delivery: writeDelivery, destination: writeDestination },
     nextId: () => ids.next('msg'),
     isPaused: (id) => destinationOf(id)?.status === 'paused',

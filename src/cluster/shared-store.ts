@@ -2,7 +2,7 @@
 import type { ClusterState } from '../model/cluster-state.ts';
 import { idShard } from '../model/id.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import type { DestinationId } from '../model/id.ts';
+import type { DestinationId, NodeId } from '../model/id.ts';
 import type { Ownership } from '../model/ownership.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -29,7 +29,7 @@ const LEAVE_EXTRA_MS = 5_000;
 type ClusterEvents = {
   onRenewalFailed: () => void;
   onLeaseLost: () => void;
-  onNodesRemoved: (nodes: readonly string[]) => void;
+  onNodesRemoved: (nodes: readonly NodeId[]) => void;
   onShardsTaken: (count: number) => void;
   onShardsReleased: (count: number) => void;
   onError: (error: unknown, where: BackgroundStep) => void;

@@ -47,7 +47,7 @@ export class Exchange {
   readonly #onPublished = new Set<(said: Said & { about: 'published' }) => void>();
   #listener: Listener | null = null;
   /** The environments whose bodies were asked for when it was last said who watches. */
-  #bodiesSaid = '';
+  #bodiesSaid: readonly number[] = [];
   #saidAt = Number.NEGATIVE_INFINITY;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #dropping: Timer | null = null;
@@ -59,6 +59,12 @@ export class Exchange {
 
   connect(listener: Listener): void {
     this.#listener = listener;
+  }
+
+  /** When this node hears the others: those that watch say so at once. */
+  start(): void {
+    const { environments, node } = this.#options;
+    for (const environment of environments) void this.#say({ about: 'joined', environment, node });
   }
 
   /**
@@ -100,8 +106,17 @@ export class Exchange {
   hear(text: string): void {
     const said = decodeSaid(text);
     const { node, environments, clock } = this.#options;
-    if (said === null || said.node === node || !environments.includes(said.environment)) return;
+    if (this.#isClosed || said === null || said.node === node || !environments.includes(said.environment)) return;
     const { environment } = said;
+    if (said.about === 'lost') {
+      this.#incoming.get(environment)?.lose(said.node);
+      return;
+    }
+    if (said.about === 'joined') {
+      if (!this.#incoming.has(environment)) return;
+      void this.#sayWatched(environment, { withBodies: this.#bodiesSaid.includes(environment), asks: false });
+      return;
+    }
     if (said.about === 'published') {
       this.#incoming.get(environment)?.note(said.node, said.number, said.isNew);
       for (const tell of this.#onPublished) tell(said);
@@ -115,19 +130,31 @@ export class Exchange {
     if (said.asks) void this.#sayPublished(environment, false);
   }
 
+  /** Nodes that died: one node finds them dead, and tells the others. */
+  lose(nodes: readonly NodeId[]): void {
+    for (const node of nodes) {
+      for (const environment of this.#options.environments) {
+        this.#incoming.get(environment)?.lose(node);
+        void this.#say({ about: 'lost', environment, node });
+      }
+    }
+  }
+
   /** Twice a second, of what is recorded here. */
   look(recorded: readonly Recorded[]): void {
     const now = this.#options.clock.monotonic();
     const watched = recorded.filter(({ isWatched }) => isWatched);
-    const bodies = watched
-      .filter(({ withBodies }) => withBodies)
-      .map(({ environment }) => environment)
-      .join();
-    if (bodies === this.#bodiesSaid && now - this.#saidAt < SAY_INTERVAL_MS) return;
+    const bodies = watched.filter(({ withBodies }) => withBodies).map(({ environment }) => environment);
+    if (bodies.join() === this.#bodiesSaid.join() && now - this.#saidAt < SAY_INTERVAL_MS) return;
     this.#saidAt = now;
     this.#bodiesSaid = bodies;
     for (const { environment, withBodies } of watched) void this.#sayWatched(environment, { withBodies, asks: false });
     for (const { environment } of recorded) void this.#sayPublished(environment, false);
+  }
+
+  /** Resolves when all that was published is in the store and announced. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#outgoing.values()].map((outgoing) => outgoing.idle()));
   }
 
   close(): void {

@@ -21,6 +21,8 @@ export const STREAMS_MAX = 200;
 const RESUME_WITHIN_MS = 60_000;
 /** A key that is revoked ends its streams within a second; keys themselves are followed four times a second. */
 const LOOK_INTERVAL_MS = 500;
+/** Other nodes may watch: until they have had so long to say so, a node that has come records for them. */
+const ASKED_FOR_MS = 2_000;
 /** What was recorded elsewhere is taken over in turns of this. */
 const TURN_MS_MAX = 4;
 /** A few milliseconds' work. */
@@ -35,6 +37,7 @@ const GATHER_MS_MAX = 50;
 type HubOptions = {
   clock: Clock;
   store: Pick<Store, 'readDeliveries'>;
+  environments: readonly number[];
   write: Writers;
   nextId: () => MessageId;
   isPaused: (id: DestinationId) => boolean;
@@ -48,18 +51,20 @@ export class Hub {
   readonly #options: HubOptions;
   readonly #channels = new Map<number, Channel>();
   #opening = 0;
-  #isClosed = false;
+  #isEnding = false;
   /** A step is under way, or will be. */
   #isAwake = false;
+  #stepping: Promise<void> = Promise.resolve();
   #restUntil = Number.NEGATIVE_INFINITY;
   #looking: Timer | null = null;
 
   constructor(options: HubOptions) {
     this.#options = options;
     this.observer = this.#createObserver();
+    // From before this node answers its first request.
+    if (options.exchange !== null) this.#recordUntil(Number.POSITIVE_INFINITY);
     options.exchange?.connect({
       onWatched: (environment, until) => {
-        if (this.#isClosed) return;
         const channel = this.#channelOf(environment);
         channel.forOthersUntil = until.recorded;
         channel.bodiesUntil = Math.max(channel.bodiesUntil, until.bodies);
@@ -71,9 +76,17 @@ export class Hub {
     });
   }
 
+  /** To be called when this node hears the others. */
+  start(): void {
+    const { clock, exchange } = this.#options;
+    if (exchange === null) return;
+    this.#recordUntil(clock.monotonic() + ASKED_FOR_MS);
+    exchange.start();
+  }
+
   /** An endless answer. Rejects with ApiError `rate_limited` or `unavailable`. */
   async open(subscription: Subscription): Promise<Readable> {
-    if (this.#isClosed) throw new ApiError('unavailable', 'the service is stopping', { retryAfterSeconds: 1 });
+    if (this.#isEnding) throw new ApiError('unavailable', 'the service is stopping', { retryAfterSeconds: 1 });
     if (this.openCount >= STREAMS_MAX) throw tooMany();
     this.#opening++;
     try {
@@ -83,19 +96,33 @@ export class Hub {
       channel.preparing ??= this.#prepare(channel, withBodies);
       const ring = await channel.preparing;
       const one = channel.subscribe(subscription, ring, this.#options.clock.monotonic(), () => this.#wake());
-      if (this.#isClosed) one.end();
+      if (this.#isEnding) one.end();
       return one.answer;
     } finally {
       this.#opening--;
     }
   }
 
-  /** Ends every stream at once. */
+  /** Ends every stream at once. What happens until `close` is recorded all the same: other nodes have streams too. */
+  endStreams(): void {
+    this.#isEnding = true;
+    for (const { subscribers } of this.#channels.values()) for (const one of subscribers) one.end();
+  }
+
+  /** Resolves when the other nodes have been left what was recorded. */
+  async idle(): Promise<void> {
+    const { exchange } = this.#options;
+    if (exchange === null) return;
+    await this.#stepping;
+    for (const channel of this.#channels.values()) {
+      while (!channel.feed.isEmpty && !channel.isPreparing) await this.#makeMessages(channel);
+    }
+    await exchange.idle();
+  }
+
   close(): void {
-    this.#isClosed = true;
     this.#looking?.cancel();
     this.#options.exchange?.close();
-    for (const { subscribers } of this.#channels.values()) for (const one of subscribers) one.end();
     this.#channels.clear();
   }
 
@@ -121,6 +148,10 @@ export class Hub {
         note(destination.environment, ({ feed }) => feed.noteDestination(destination)),
       destinationDeleted: (id, environment) => note(environment, ({ feed }) => feed.noteDeleted(id)),
     };
+  }
+
+  #recordUntil(until: number): void {
+    for (const environment of this.#options.environments) this.#channelOf(environment).forOthersUntil = until;
   }
 
   #channelOf(environment: number): Channel {
@@ -164,27 +195,16 @@ export class Hub {
     this.#isAwake = true;
     const { clock } = this.#options;
     const restMs = this.#restUntil - clock.monotonic();
-    const step = (): void => void this.#step();
+    const step = (): void => void (this.#stepping = this.#step());
     if (restMs <= 0) clock.afterTurn(step);
     else clock.setTimer(step, restMs);
   }
 
   async #step(): Promise<void> {
-    const { clock, onError, exchange } = this.#options;
+    const { clock } = this.#options;
     let spentMs = 0;
     for (const channel of this.#channels.values()) {
-      if (channel.feed.isEmpty || channel.isPreparing) continue;
-      const { lost, make } = await channel.feed.take(onError);
-      const startedAt = clock.monotonic();
-      const messages = make();
-      channel.append(messages, lost);
-      // Every node sees destinations change by itself.
-      exchange?.publish(
-        channel.environment,
-        messages.filter(({ kind }) => kind !== 'destination'),
-        lost,
-      );
-      spentMs += clock.monotonic() - startedAt;
+      if (!channel.feed.isEmpty && !channel.isPreparing) spentMs += await this.#makeMessages(channel);
     }
     const startedAt = clock.monotonic();
     const dueAt = this.#pump(startedAt);
@@ -195,6 +215,22 @@ export class Hub {
     if (dueAt === Number.POSITIVE_INFINITY) return;
     this.#restUntil = Math.max(restedAt, dueAt);
     this.#wake();
+  }
+
+  /** Of the next notes, for the streams here and for other nodes. Returns how long that took, without the store. */
+  async #makeMessages(channel: Channel): Promise<number> {
+    const { clock, onError, exchange } = this.#options;
+    const { lost, make } = await channel.feed.take(onError);
+    const startedAt = clock.monotonic();
+    const messages = make();
+    channel.append(messages, lost);
+    // Every node sees destinations change by itself.
+    exchange?.publish(
+      channel.environment,
+      messages.filter(({ kind }) => kind !== 'destination'),
+      lost,
+    );
+    return clock.monotonic() - startedAt;
   }
 
   /** In turn: who had a chunk goes to the end. Returns when there is more to do, monotonic ms. */
@@ -229,7 +265,7 @@ export class Hub {
     this.#looking = this.#options.clock.setTimer(() => {
       this.#looking = null;
       this.#look();
-      if (this.#channels.size > 0 && !this.#isClosed) this.#lookLater();
+      if (this.#channels.size > 0) this.#lookLater();
     }, LOOK_INTERVAL_MS);
   }
 

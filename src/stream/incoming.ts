@@ -63,6 +63,12 @@ export class Incoming {
     this.#readLater(node);
   }
 
+  /** The node died, and with it what it had recorded and not announced yet. */
+  lose(node: NodeId): void {
+    this.#announced.delete(node);
+    if (this.#read.delete(node)) this.#options.onReceived([], null);
+  }
+
   #readLater(node: NodeId): void {
     if (!this.#hasBegun || this.#reading.has(node) || !this.#isBehind(node)) return;
     this.#reading.add(node);
@@ -80,7 +86,7 @@ export class Incoming {
         this.#receive(node, batch);
         await this.#takeBreak();
       }
-      if (batches.length > 0) continue;
+      if (batches.length > 0 || !this.#isBehind(node)) continue;
       // They are dropped already, or were never stored.
       this.#read.set(node, this.#announced.get(node)!);
       onReceived([], null);
@@ -94,6 +100,8 @@ export class Incoming {
   }
 
   #isBehind(node: NodeId): boolean {
-    return this.#announced.get(node)! > this.#read.get(node)!;
+    const announced = this.#announced.get(node);
+    // Lost meanwhile.
+    return announced !== undefined && announced > this.#read.get(node)!;
   }
 }

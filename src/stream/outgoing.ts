@@ -20,6 +20,7 @@ export class Outgoing {
   #characters = 0;
   #lost = 0;
   #isBusy = false;
+  #written: Promise<void> = Promise.resolve();
 
   constructor(clock: Clock, write: (batch: Batch) => Promise<void>) {
     this.#clock = clock;
@@ -37,7 +38,12 @@ export class Outgoing {
       this.#texts.push(text);
       this.#characters += text.length;
     }
-    if (!this.#isBusy) void this.#writeAll();
+    if (!this.#isBusy) this.#written = this.#writeAll();
+  }
+
+  /** Resolves when nothing waits any more. */
+  idle(): Promise<void> {
+    return this.#written;
   }
 
   async #writeAll(): Promise<void> {

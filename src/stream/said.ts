@@ -9,7 +9,11 @@ export type Said =
   /** `asks`: for an answer, which is what was published. */
   | { about: 'watched'; environment: number; node: NodeId; withBodies: boolean; asks: boolean }
   /** The number of the last batch, -1 if there was none; `isNew`: just now. */
-  | { about: 'published'; environment: number; node: NodeId; number: number; isNew: boolean };
+  | { about: 'published'; environment: number; node: NodeId; number: number; isNew: boolean }
+  /** The node has come, and asks who watches. */
+  | { about: 'joined'; environment: number; node: NodeId }
+  /** The node died: what it had not left in the store yet is lost. */
+  | { about: 'lost'; environment: number; node: NodeId };
 
 export function encodeSaid(said: Said): string {
   return STREAM_ANNOUNCEMENT + JSON.stringify(said);
@@ -20,7 +24,9 @@ export function decodeSaid(text: string): Said | null {
   try {
     const said = JSON.parse(text.slice(STREAM_ANNOUNCEMENT.length)) as Said;
     const isWhole = Number.isInteger(said.environment) && isId('nod', said.node);
-    const isKnown = said.about === 'watched' || (said.about === 'published' && Number.isInteger(said.number));
+    const isKnown =
+      ['watched', 'joined', 'lost'].includes(said.about) ||
+      (said.about === 'published' && Number.isInteger(said.number));
     return isWhole && isKnown ? said : null;
   } catch {
     return null;

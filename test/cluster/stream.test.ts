@@ -2,6 +2,7 @@
 // goes on on another node where it ended.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { hold } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
@@ -82,5 +83,39 @@ describe('a stream in a cluster', () => {
       await events.until(() => events.messages.filter(isNew).length >= 3);
       assert.equal(events.messages.filter(isNew).length, 3);
     });
+  });
+
+  test('has what a node does that has just come', async (t) => {
+    const stage = await startStage(t, server, 1);
+    const stream = await openStream({ baseUrl: stage.nodes[0]!.url, key: stage.key, query: 'kinds=event' });
+    t.after(() => stream.close());
+    const second = await stage.addNode();
+    const { event_id: id } = await stage.api(second).publish('streamed.soon', {});
+    await stream.until(() => stream.messages.some(({ data }) => data['event_id'] === id));
+  });
+
+  test('has what a node records while it stops, and a gap where one dies', async (t) => {
+    const stage = await startStage(t, server, 3, { NODE_LEASE: '2s' });
+    const [first, second, third] = stage.nodes as [Service, Service, Service];
+    const receiver = await stage.receiver(hold);
+    await stage.destinationOf(second, receiver, 'streamed.last');
+    const stream = await openStream({ baseUrl: first.url, key: stage.key, query: 'kinds=attempt' });
+    t.after(() => stream.close());
+    await stage.api(second).publish('streamed.last', { n: 1 });
+    const onWire = await receiver.arrival(() => true);
+    const stopped = second.stop();
+    await stage.api(first).eventually(
+      () => stage.report(first),
+      ({ data }) => data.some(({ is_leaving: isLeaving }) => isLeaving),
+    );
+    onWire.answer(200);
+    const [attempt] = await stream.first(1, 'attempt');
+    assert.equal(attempt!.data['delivery_id'], onWire.deliveryId);
+    assert.equal((await stopped).code, 0);
+
+    const gapsBefore = stream.messages.filter(({ event }) => event === 'gap').length;
+    await third.kill();
+    const gaps = await stream.first(gapsBefore + 1, 'gap');
+    assert.deepEqual(gaps.at(-1)!.data, { missed: null });
   });
 });

@@ -22,7 +22,7 @@ const HEADERS = {
 
 export function addStreamRoutes(app: ApiApp, { streams, authenticator }: ApiServices): void {
   // Before the server waits for what is being answered: streams would never be.
-  app.addHook('preClose', async () => streams.close());
+  app.addHook('preClose', async () => streams.endStreams());
 
   app.get('/v1/stream', streaming, async ({ caller, query, headers, method }, reply) => {
     const filter = {
