@@ -6,6 +6,7 @@ import type { Mode } from '../api/client.ts';
 import { sessionsQuery, signOut, useSessions } from '../api/session.ts';
 import { setPreference, usePreferences } from '../preferences.ts';
 import type { Theme } from '../preferences.ts';
+import { Away } from './away.tsx';
 import { useMay, useMode } from './environment.ts';
 import { Logo } from './logo.tsx';
 import { PAGES } from './pages.ts';
@@ -34,6 +35,7 @@ export function Shell() {
       </a>
       <Side onSearch={() => setSearching(true)} />
       <main id="main" ref={main} tabIndex={-1}>
+        <Away />
         <Outlet key={mode} />
       </main>
       {isSearching && (

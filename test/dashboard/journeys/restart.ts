@@ -47,8 +47,10 @@ journey(
     await service.kill();
     await page.getByRole('link', { name: 'Events', exact: true }).click();
     await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
+    await page.getByRole('alert').getByText('The service does not answer. Trying again…').waitFor();
     await service.start();
     await page.getByRole('table', { name: 'Events' }).waitFor();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
     await api.publish('life.after');
     await tail.getByRole('link', { name: 'life.after' }).waitFor();
