@@ -72,6 +72,7 @@ test('types of another form are invalid_event_type', async () => {
     `${'a'.repeat(65)}.b`,
     `${'a'.repeat(64)}.`.repeat(3) + 'a'.repeat(62),
     'a.b\n',
+    'postrider.mine',
   ];
   for (const type of types) assert.equal((await refuse('invalid_event_type', { type, body: {} })).param, '/type', type);
   await accept({ type: 'a.'.repeat(9) + 'a', body: {} });

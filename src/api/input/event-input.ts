@@ -16,7 +16,7 @@ export function parseEvent(
   const type = readEventType(input.type);
   if (isOperational(type)) {
     const message = 'types that begin with "postrider." are those of the service’s own events; use another';
-    throw new ApiError('invalid_request', message, { param: '/type' });
+    throw new ApiError('invalid_event_type', message, { param: '/type' });
   }
   return {
     environment,
