@@ -4,7 +4,7 @@ import type { DestinationCondition } from '../model/condition.ts';
 import type { Destination } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { StatsStore } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Activity } from './activity.ts';
 import { latest } from './activity.ts';
 import { HOUR_MS } from './counter.ts';
@@ -12,12 +12,14 @@ import type { CountsReader } from './reader.ts';
 
 /** A report of what is on the wire says nothing any more after three that should have followed. */
 const REPORT_LIFETIME_MS = 30_000;
+/** Unfinished deliveries of either status are counted as far as this. */
+const COUNTED_MAX = 1_000;
 
 /** What the process that sends to a destination has on the wire; null: it is another that does. */
 type LoadOf = (id: DestinationId) => { inFlight: number; inFlightLimit: number } | null;
 
 type HealthParts = {
-  store: Pick<StatsStore, 'readConditions'>;
+  store: Pick<Store, 'readConditions' | 'countDeliveries' | 'cluster'>;
   clock: Clock;
   activity: Activity;
   reader: CountsReader;
@@ -28,7 +30,7 @@ export type Health = Awaited<ReturnType<typeof readHealthOf>>;
 
 /** In the order of the destinations, of which there should be few. */
 export async function readConditions(
-  { store, activity }: Pick<HealthParts, 'store' | 'activity'>,
+  { store, activity }: { store: Pick<Store, 'readConditions'>; activity: Activity },
   destinations: readonly Destination[],
 ): Promise<DestinationCondition[]> {
   if (destinations.length === 0) return [];
@@ -49,18 +51,20 @@ export async function readHealthOf(parts: HealthParts, destination: Destination)
   const { id, environment } = destination;
   const now = clock.now();
   const subject = { environment, kind: 'destination', subject: id } as const;
-  const [[condition], hour, day] = await Promise.all([
+  const [[known], counted, hour, day] = await Promise.all([
     readConditions(parts, [destination]),
+    countUnfinished(parts, destination),
     reader.total(subject, { since: now - HOUR_MS, until: now + 1 }),
     reader.total(subject, { since: now - 24 * HOUR_MS, until: now + 1 }),
   ]);
-  const { activity, failingSince, failureCount, heldUntil, dueAt, unfinished } = condition!;
+  const condition = { ...known!, unfinished: counted ?? known!.unfinished };
+  const { activity, failingSince, failureCount, heldUntil, dueAt, unfinished } = condition;
   const lastAttemptAt = activity?.lastAttemptAt ?? null;
   const health = { failingSince, failureCount };
   const state = stateOf({ destination, health, lastAttemptAt, now });
   return {
     state,
-    summary: summaryOf({ state, destination, condition: condition!, now }),
+    summary: summaryOf({ state, destination, condition, now }),
     successRate1h: hour.successRate(),
     successRate24h: day.successRate(),
     attemptSeconds: hour.attempt.quantiles(),
@@ -70,10 +74,27 @@ export async function readHealthOf(parts: HealthParts, destination: Destination)
     lastFailure: activity?.lastFailure ?? null,
     unfinished,
     oldestDueAt: dueAt !== null && dueAt <= now ? dueAt : null,
-    ...inFlightOf(parts.loadOf(id), condition!, destination, now),
+    ...inFlightOf(parts.loadOf(id), condition, destination, now),
     heldUntil: heldUntil !== null && heldUntil > now ? heldUntil : null,
-    nextAttemptAt: nextAttemptOf(destination, condition!, now),
+    nextAttemptAt: nextAttemptOf(destination, condition, now),
   };
+}
+
+/**
+ * Null: the store's own figure is what to tell. Of one that nodes share, each node counts only what it accepts and ends
+ * itself, and all of it anew once a minute: that much matters while few wait, not when more do than are worth counting.
+ */
+async function countUnfinished(
+  { store }: HealthParts,
+  { environment, id: destinationId }: Destination,
+): Promise<number | null> {
+  if (store.cluster === undefined) return null;
+  const request = { environment, destinationId, since: null, until: null, before: null, limit: COUNTED_MAX };
+  const [pending, retrying] = await Promise.all([
+    store.countDeliveries({ ...request, status: 'pending' }),
+    store.countDeliveries({ ...request, status: 'retrying' }),
+  ]);
+  return pending.next === null && retrying.next === null ? pending.count + retrying.count : null;
 }
 
 function inFlightOf(

@@ -104,6 +104,30 @@ describe('whichever node is asked', () => {
     for (const request of held.requests) request.answer(200);
   });
 
+  test('how much waits for a destination, whoever accepted it and whoever sends it', async () => {
+    const receiver = await stage.receiver();
+    const destinations = await destinationsOfBoth(receiver, 'seen.waiting', {});
+    const unfinishedOf = ({ id }: Destination): Promise<number[]> =>
+      Promise.all(
+        nodes.map(async (node) => {
+          const path = `/v1/destinations/${id}/health`;
+          return (await stage.api(node).expect<{ unfinished: number }>(200, 'GET', path)).unfinished;
+        }),
+      );
+    for (const { id } of destinations) await stage.api(nodes[0]).change(id, { status: 'paused' });
+    for (const node of nodes) await stage.api(node).publish('seen.waiting');
+    for (const destination of destinations) assert.deepEqual(await unfinishedOf(destination), [2, 2]);
+    for (const { id } of destinations) await stage.api(nodes[0]).change(id, { status: 'active' });
+    await Promise.all(
+      destinations.map((one) =>
+        eventually(
+          () => unfinishedOf(one),
+          (counts) => counts.join() === '0,0',
+        ),
+      ),
+    );
+  });
+
   test('what both see is told once', async () => {
     const operator = await stage.receiver();
     const broken = await stage.receiver((request) => request.answer(404));
