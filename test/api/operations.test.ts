@@ -60,8 +60,8 @@ async function startFailing(method: keyof Store, error: Error): Promise<Api> {
   return failing;
 }
 
-test('a store that is away or full is 503, also for one event of a batch', async () => {
-  for (const code of ['unavailable', 'disk_full'] as const) {
+test('a store that is away, full or lets nobody in is 503, also for one event of a batch', async () => {
+  for (const code of ['unavailable', 'disk_full', 'unwritable'] as const) {
     const failing = await startFailing('acceptEvents', new StoreError(code, 'SQLITE_FULL: /secret/path'));
     const event = { type: 'a.b', body: {} };
     const error = await failing.refuse('unavailable', 'POST', '/v1/events', { body: event });

@@ -312,6 +312,22 @@ describe('a server that goes away', () => {
     assert.equal(await scene.unfinishedCount(), 1);
   });
 
+  it('is away, too, while it stands and lets nobody into the database', async (t) => {
+    const url = await databases.make(t);
+    const store = await openPostgresStore(storeOptions(url, { clock: hastyClock }));
+    atEnd(t, () => store.close());
+    const scene = new Scene(store);
+    const destination = await scene.createDestination();
+    const event = await scene.event([destination]);
+    const name = new URL(url).pathname.slice(1);
+    await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    await assert.rejects(store.acceptEvents([event]), isUnavailable);
+    await assert.rejects(store.readDestination({ environment: LIVE, id: destination }), isUnavailable);
+    await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    assert.equal((await store.acceptEvents([event]))[0]!.result, 'accepted');
+  });
+
   it('is no surprise in the middle of work: what was waiting is done when it is back', async (t) => {
     const scene = new Scene(await databases.open(t, { clock: patientClock }));
     const destination = await scene.createDestination();

@@ -44,15 +44,18 @@ export function retryAfterSecondsOf({ code, retryAfterSeconds }: ApiError): numb
 /** What a caller is told. What is no fault of the caller's and no passing trouble is logged and says nothing. */
 export function toApiError(error: unknown, context: { requestId: string; route: string; log: Logger }): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof StoreError && (error.code === 'disk_full' || error.code === 'unavailable')) {
-    return new ApiError('unavailable', 'the service cannot store or read data just now; try again');
-  }
+  if (error instanceof StoreError && (error.code === 'disk_full' || error.code === 'unavailable')) return storeAway();
   if (error instanceof StoreError && error.code === 'key_locked') return keyLocked();
   const refusal = toRefusal(error);
   if (refusal !== null) return refusal;
   const { requestId, route, log } = context;
   log.error({ err: error, request_id: requestId, route }, 'a request failed');
+  if (error instanceof StoreError && error.code === 'unwritable') return storeAway();
   return new ApiError('internal_error', 'something went wrong here, not with your request; it was logged');
+}
+
+function storeAway(): ApiError {
+  return new ApiError('unavailable', 'the service cannot store or read data just now; try again');
 }
 
 function keyLocked(): ApiError {

@@ -124,7 +124,8 @@ export function toStoreError(error: unknown): unknown {
   const state = sqlState(error);
   if (state === null) return isConnectionLoss(error) ? unavailable(error) : error;
   const found = CODES.find(([pattern]) => pattern.test(state));
-  if (found === undefined) return error;
+  // Such as a database that takes no connections for now (55000), which ends each that is made.
+  if (found === undefined) return isConnectionLoss(error) ? unavailable(error) : error;
   const [, code, message] = found;
   if (code === 'unavailable' && isConnectionLoss(error)) return unavailable(error);
   const explained = EXPLAINED.includes(code) ? `${message}: ${explain(error)}` : message;
