@@ -17,7 +17,8 @@ export const ERRORS = {
   invalid_event_type: {
     status: 400,
     meaning:
-      'The event type is not 2-10 segments of letters, digits, `_` and `-` joined by dots, or begins with `postrider.`.',
+      'The event type is not 2-10 segments of letters, digits, `_` and `-` joined by dots, or it is one of the ' +
+      'service’s own: those begin with `postrider.`.',
     remedy: 'Use a dotted form such as `order.paid`.',
   },
   invalid_event_type_pattern: {

@@ -1,5 +1,5 @@
-// That the service does not answer, while a page waits for it to come back: a query that is asked again and again has
-// failed for nobody, and its place on the page would stay empty without a word.
+// That the service does not answer, or not as it should, while a page asks it again and again: until the query gives up,
+// and once more from its next turn on, the page itself knows of no error, and would stay empty without a word.
 import { notifyManager, useQueryClient } from '@tanstack/react-query';
 import type { Query } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
@@ -16,10 +16,24 @@ export function Away() {
     (tell) => cache.subscribe(notifyManager.batchCalls(tell)),
     () => cache.findAll({ type: 'active', predicate: isWaiting })[0]?.state.fetchFailureReason ?? null,
   );
-  return <Fault error={reason} />;
+  return (
+    <div className="away">
+      <Fault error={reason} />
+    </div>
+  );
 }
 
 function isWaiting({ state }: Query): boolean {
-  const { fetchFailureCount: failures, fetchFailureReason: reason, fetchStatus } = state;
-  return fetchStatus === 'fetching' && failures >= FAILURES_MIN && reason instanceof ApiError && reason.status === 0;
+  const {
+    fetchFailureCount: failures,
+    fetchFailureReason: reason,
+    data,
+    errorUpdateCount,
+    fetchStatus,
+    status,
+  } = state;
+  const isAway = reason instanceof ApiError && (reason.status === 0 || reason.status >= 500);
+  const isNews = failures >= FAILURES_MIN || (data === undefined && errorUpdateCount > 0);
+  // Where the query has given up the page says so.
+  return isAway && isNews && fetchStatus === 'fetching' && status !== 'error';
 }

@@ -2300,7 +2300,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `invalid_request`: The request is not well-formed JSON, or a field is missing, unknown, of the wrong type or out of range. `invalid_event_type`: The event type is not 2-10 segments of letters, digits, `_` and `-` joined by dots, or begins with `postrider.`. */
+        /** @description `invalid_request`: The request is not well-formed JSON, or a field is missing, unknown, of the wrong type or out of range. `invalid_event_type`: The event type is not 2-10 segments of letters, digits, `_` and `-` joined by dots, or it is one of the service’s own: those begin with `postrider.`. */
         InvalidRequestOrInvalidEventType: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
