@@ -51,6 +51,7 @@ export class Hub {
   readonly #options: HubOptions;
   readonly #channels = new Map<number, Channel>();
   #opening = 0;
+  #hasStarted = false;
   #isEnding = false;
   /** A step is under way, or will be. */
   #isAwake = false;
@@ -80,6 +81,7 @@ export class Hub {
   start(): void {
     const { clock, exchange } = this.#options;
     if (exchange === null) return;
+    this.#hasStarted = true;
     this.#recordUntil(clock.monotonic() + ASKED_FOR_MS);
     exchange.start();
   }
@@ -112,7 +114,7 @@ export class Hub {
   /** Resolves when the other nodes have been left what was recorded. */
   async idle(): Promise<void> {
     const { exchange } = this.#options;
-    if (exchange === null) return;
+    if (exchange === null || !this.#hasStarted) return;
     await this.#stepping;
     for (const channel of this.#channels.values()) {
       while (!channel.feed.isEmpty && !channel.isPreparing) await this.#makeMessages(channel);

@@ -101,7 +101,7 @@ test('nobody posts an event of the service’s own, but what it would do can be 
   const all = await subscribe('**');
   const own = await subscribe('postrider.**');
   const event = { type: 'postrider.delivery.dead', body: {} };
-  const { param } = await api.refuse('invalid_request', 'POST', '/v1/events', { body: event });
+  const { param } = await api.refuse('invalid_event_type', 'POST', '/v1/events', { body: event });
   assert.equal(param, '/type');
   const explained = await explain(event);
   assert.deepEqual(
