@@ -50,6 +50,12 @@ export function hasIPv6(): boolean {
   return Object.values(networkInterfaces()).some((all) => all!.some(({ address }) => address === '::1'));
 }
 
+/** The beginning of a response, as far as its body. */
+export const head = (code: number, ...fields: string[]): string =>
+  [`HTTP/1.1 ${code} X`, ...fields, '', ''].join('\r\n');
+/** Some chunks of a body; an empty one ends it. */
+export const chunked = (...chunks: string[]): string =>
+  chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
 export const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 /** Answers every request with `reply`, by default 200. */

@@ -54,6 +54,8 @@ function KeyForm() {
     setFault(null);
     try {
       const { mode } = await signIn(key.trim());
+      // Who was signed in before may still be on its way, and would be taken for the answer to who is now.
+      await client.cancelQueries({ queryKey: sessionsQuery.queryKey });
       await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
       const next = search['next'] ?? '';
       // Only a page of this environment: an address from elsewhere must not decide where one ends up.

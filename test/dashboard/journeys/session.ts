@@ -97,6 +97,26 @@ journey(
 );
 
 journey(
+  'whoever signs in before the page has heard that nobody is signed in stays so',
+  async ({ page }) => {
+    const { promise: signedIn, resolve } = Promise.withResolvers<void>();
+    let isHeld = false;
+    await page.route('**/session', async (route) => {
+      if (isHeld || route.request().method() !== 'GET') return route.continue();
+      isHeld = true;
+      const response = await route.fetch();
+      await signedIn;
+      return route.fulfill({ response }).catch(() => {});
+    });
+    await signIn(page, await createKey(service, 'test'));
+    resolve();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  },
+  { scopes: null },
+);
+
+journey(
   'the link that is printed at the start signs in once',
   async ({ page }) => {
     const link = service.signInLink;
