@@ -118,8 +118,8 @@ function readRequests(socket: Socket, take: (request: Omit<ReceivedRequest, 'con
   });
 }
 
-function readHead(head: string): { line: string; headers: Record<string, string> } {
-  const [line = '', ...fields] = head.split('\r\n');
+function readHead(text: string): { line: string; headers: Record<string, string> } {
+  const [line = '', ...fields] = text.split('\r\n');
   const headers: Record<string, string> = {};
   for (const field of fields) {
     const colon = field.indexOf(':');
