@@ -3,6 +3,7 @@
 // bounded.
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../model/error.ts';
+import { isHeldByDouble } from '../../json/wide-number.ts';
 import { JsonReader, setMember } from '../../json/reader.ts';
 import { CLOSE_ARRAY, CLOSE_OBJECT, JsonSyntaxError, OPEN_ARRAY, OPEN_OBJECT } from '../../json/scanner.ts';
 
@@ -148,10 +149,16 @@ class RequestReader extends JsonReader {
     }
     const value = super.readValue(depth);
     if (typeof value === 'string') this.noteSurrogate(this.member);
-    if (value === Infinity || value === -Infinity) {
-      this.fault ??= invalid(`a number in "${clip(this.member)}" is too large`, pointTo(this.member));
-    }
     return value;
+  }
+
+  /** Rounded it would be read back as another number, maybe another customer's. */
+  protected override readNumber(text: string): number {
+    if (!isHeldByDouble(text)) {
+      const message = `a double cannot hold ${clip(text)} in "${clip(this.member)}" exactly; write it as a string`;
+      this.fault ??= invalid(message, pointTo(this.member));
+    }
+    return Number(text);
   }
 
   protected override readName(): string {
