@@ -81,7 +81,7 @@ function unknown(given: string, candidates: readonly { name: string }[]): string
 }
 
 function explainFailure({ found, command }: { found: Found; command: Command | null }, error: unknown): number {
-  if (error instanceof UsageError) {
+  if (error instanceof UsageError || (error instanceof StoreError && error.code === 'wrong_setting')) {
     const name = found === null ? '' : `${found.name} `;
     return complain(`${error.message}\nSee: postrider ${name}--help`, EXIT_USAGE);
   }

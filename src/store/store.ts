@@ -455,6 +455,8 @@ export type StoreErrorCode =
   | 'newer_schema'
   | 'corrupt'
   | 'wrong_master_key'
+  /** What DATABASE_URL or MASTER_KEY says, or leaves out, is a mistake whatever the store holds. */
+  | 'wrong_setting'
   | 'unwritable';
 
 /** An operating error, for the operator; `message` says what to do. */

@@ -108,4 +108,14 @@ test('a mistake is named, with what would be right: exit code 2, nothing on stan
   assert.deepEqual([backup!.code, list!.code], [2, 2]);
   assert.match(backup!.stderr, /pg_dump/);
   assert.match(list!.stderr, /--data-dir names one store and DATABASE_URL another/);
+  const settings: [environment: Record<string, string>, message: RegExp][] = [
+    [{ MASTER_KEY: 'secret' }, /MASTER_KEY must be 64 hex digits/],
+    [{ DATABASE_URL: 'postgres://x/y' }, /DATABASE_URL needs MASTER_KEY/],
+    [{ DATABASE_URL: 'postgres://x/y?sslmode=yes', MASTER_KEY: '7'.repeat(64) }, /DATABASE_URL: the sslmode/],
+  ];
+  for (const [environment, message] of settings) {
+    const { code, stderr } = await runCommand(['serve'], environmentOf(environment));
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, message);
+  }
 });

@@ -272,7 +272,7 @@ test('what cannot be relied on is named before a row is published', async () => 
   const cases: [argv: string[], code: number, message: RegExp][] = [
     [[], 2, /name the database that the outbox is in: --source postgres/],
     [['--source', 'mysql://x'], 2, /--source: not of the form postgres:/],
-    [['--source', `${url}?sslmode=prefer`], 1, /--source: sslmode=prefer would send/],
+    [['--source', `${url}?sslmode=prefer`], 2, /--source: sslmode=prefer would send/],
     [flags('--batch-size', '1001'), 2, /--batch-size: "1001" is not a whole number from 1 to 1000/],
     [flags('--table', 'a;b'), 2, /--table: "a;b" is not of the form/],
     [flags('--table', 'nowhere'), 1, /there is no table nowhere: make it with what relay --print-schema/],

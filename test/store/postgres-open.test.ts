@@ -48,7 +48,7 @@ describe('opening', () => {
 
   it('needs a master key to be given', async (t) => {
     const options = { databaseUrl: await databases.make(t), dataDir: '', masterKey: null, random: systemRandom };
-    const missing = refuses('wrong_master_key', 'MASTER_KEY', 'openssl');
+    const missing = refuses('wrong_setting', 'MASTER_KEY', 'openssl');
     await assert.rejects(openStore(options), missing);
     await assert.rejects(openToolStore({ ...options, clock: systemClock, mayMake: false }), missing);
   });

@@ -173,7 +173,7 @@ describe('TLS to PostgreSQL', () => {
       [{ sslmode: 'disable', sslnegotiation: 'direct' }, /sslnegotiation/],
     ];
     for (const [parameters, message] of wrong) {
-      await refuses(urlWith(good.urlOf('postgres'), parameters), 'unwritable', message);
+      await refuses(urlWith(good.urlOf('postgres'), parameters), 'wrong_setting', message);
     }
   });
 

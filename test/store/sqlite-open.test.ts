@@ -255,7 +255,7 @@ describe('the master key', () => {
       bytes.subarray(1).toString('base64'),
       `${bytes.toString('hex')}00`,
     ]) {
-      assert.throws(() => load(dataDir, text), refuses('wrong_master_key', 'MASTER_KEY', 'openssl'));
+      assert.throws(() => load(dataDir, text), refuses('wrong_setting', 'MASTER_KEY', 'openssl'));
     }
     assert.deepEqual(readdirSync(dataDir), [], 'a configured key is not written down');
     writeFileSync(join(dataDir, 'master.key'), `${bytes.toString('base64')}\n`);

@@ -24,15 +24,15 @@ const SYSTEM = 'system';
 class Fault extends Error {}
 
 /**
- * Reads the files that the URL names. Throws StoreError `unwritable` for what cannot be honoured, which names where the
- * URL was given.
+ * Reads the files that the URL names. Throws StoreError `wrong_setting` for what cannot be honoured, which names where
+ * the URL was given.
  */
 export function readDatabaseAddress(given: string, origin: string = 'DATABASE_URL'): DatabaseAddress {
   try {
     return readAddress(given);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    throw new StoreError('unwritable', `${origin}: ${error.message}`);
+    throw new StoreError('wrong_setting', `${origin}: ${error.message}`);
   }
 }
 

@@ -9,18 +9,18 @@ import { parseMasterKey } from '../../master-key.ts';
 import { StoreError } from '../../store.ts';
 
 /**
- * `configured` is the setting MASTER_KEY. Throws `wrong_master_key` if that or the file has neither form, or if the
- * file is missing beside a database that was made with it; `unwritable` if it cannot be made.
+ * `configured` is the setting MASTER_KEY. Throws `wrong_setting` if that has neither form, `wrong_master_key` if the
+ * file has not, or is missing beside a database that was made with it; `unwritable` if it cannot be made.
  */
 export function loadMasterKey(options: { dataDir: string; configured: string | null; random: Random }): Uint8Array {
   const { dataDir, configured, random } = options;
-  if (configured !== null) return parseMasterKey(configured, 'MASTER_KEY');
+  if (configured !== null) return parseMasterKey(configured, 'MASTER_KEY', 'wrong_setting');
   const path = masterKeyPath(dataDir);
   if (!existsSync(path)) {
     if (existsSync(databasePath(dataDir))) throw missingKey(path);
     createKeyFile({ dataDir, path, random });
   }
-  return parseMasterKey(readKeyFile(path).trim(), path);
+  return parseMasterKey(readKeyFile(path).trim(), path, 'wrong_master_key');
 }
 
 function readKeyFile(path: string): string {
