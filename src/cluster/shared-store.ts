@@ -163,7 +163,7 @@ export class SharedStoreNode implements Cluster {
           if (!wasHeld) work.resume();
         },
         onRenewalFailed: (error) => {
-          this.#trouble = error instanceof StoreError ? error.message : 'the lease of this node cannot be renewed';
+          this.#trouble = error instanceof StoreError ? error.summary : 'the lease of this node cannot be renewed';
           events.onRenewalFailed();
         },
         onLost: events.onLeaseLost,

@@ -462,10 +462,14 @@ export type StoreErrorCode =
 /** An operating error, for the operator; `message` says what to do. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
+  /** What anybody may read: no host, no user. */
+  readonly summary: string;
 
-  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  /** `detail`: what the system or a server says of it; after the message, which is the summary. */
+  constructor(code: StoreErrorCode, message: string, { detail, cause }: ErrorOptions & { detail?: string } = {}) {
+    super(detail === undefined ? message : `${message}: ${detail}`, { cause });
     this.name = 'StoreError';
     this.code = code;
+    this.summary = message;
   }
 }

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
 import type { Received, Receiver } from '../e2e/receiver.ts';
+import type { Service } from '../e2e/service.ts';
 import { mountDisk } from '../e2e/small-disk.ts';
 import { startPostgres } from '../store/postgres/server.ts';
 import type { OwnPostgres } from '../store/postgres/server.ts';
@@ -58,6 +59,7 @@ describe('a database that has become read-only', () => {
   test('because it is a standby now, until it is promoted', async (t) => {
     const { stage, publisher, receiver } = await underLoad(t, server);
     await server.halt();
+    await assertSaysNotWhere(stage);
     await server.resume({ asStandby: true });
     await assertReadOnly(stage, publisher);
     await server.query('SELECT pg_promote()');
@@ -177,6 +179,20 @@ async function underLoad(t: TestContext, server: OwnPostgres): Promise<Load> {
 async function setReadOnly(server: OwnPostgres, isReadOnly: boolean): Promise<void> {
   await server.query(`ALTER SYSTEM SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`);
   await server.query('SELECT pg_reload_conf()');
+}
+
+/** Anybody may ask whether a node is ready; the log has the rest. */
+async function assertSaysNotWhere(stage: Stage): Promise<void> {
+  const [node] = stage.nodes as [Service];
+  const { text } = await eventually(
+    () => stage.api(node).send('GET', '/readyz'),
+    ({ status, text: said }) => status === 503 && said.includes('cannot be reached'),
+  );
+  assert.match(text, /not ready: the database of DATABASE_URL cannot be reached[";]/);
+  await eventually(
+    async () => node.output,
+    (output) => /cannot be reached: connect ECONNREFUSED 127\.0\.0\.1/.test(output),
+  );
 }
 
 async function assertReadOnly(stage: Stage, publisher: Publisher): Promise<void> {

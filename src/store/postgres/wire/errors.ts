@@ -128,8 +128,10 @@ export function toStoreError(error: unknown): unknown {
   if (found === undefined) return isConnectionLoss(error) ? unavailable(error) : error;
   const [, code, message] = found;
   if (code === 'unavailable' && isConnectionLoss(error)) return unavailable(error);
-  const explained = EXPLAINED.includes(code) ? `${message}: ${explain(error)}` : message;
-  return new StoreError(code, explained, { cause: error });
+  return new StoreError(code, message, {
+    cause: error,
+    ...(EXPLAINED.includes(code) ? { detail: explain(error) } : {}),
+  });
 }
 
 function readOnly(cause: unknown): StoreError {
@@ -142,7 +144,10 @@ function readOnly(cause: unknown): StoreError {
 }
 
 export function unavailable(cause: unknown): StoreError {
-  return new StoreError('unavailable', `the database of DATABASE_URL cannot be reached: ${explain(cause)}`, { cause });
+  return new StoreError('unavailable', 'the database of DATABASE_URL cannot be reached', {
+    detail: explain(cause),
+    cause,
+  });
 }
 
 /** Of Node and OpenSSL: what is wrong with the server's certificate, or with ours. */
