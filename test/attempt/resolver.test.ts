@@ -120,6 +120,15 @@ describe('failures', () => {
     assert.equal(await failureOf(resolver.resolve('a.test')), 'unavailable');
   });
 
+  test('a name server that is quick with others is waited for all the same', async (t) => {
+    let asked = 0;
+    const { resolver } = await setUp(t, (name) =>
+      name === 'slow.test' && ++asked <= 5 ? { kind: 'silence' } : { kind: 'addresses', addresses: ['192.0.2.1'] },
+    );
+    for (let i = 0; i < 10; i++) await resolver.resolve(`quick-${i}.test`);
+    assert.deepEqual(await resolver.resolve('slow.test'), ['192.0.2.1']);
+  });
+
   test('a name server that says nothing is given up after 4 s', async (t) => {
     const { resolver, clock } = await setUp(t, () => ({ kind: 'silence' }));
     const failure = failureOf(resolver.resolve('a.test'));
