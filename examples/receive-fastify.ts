@@ -1,5 +1,6 @@
 // A receiver with Fastify: node examples/receive-fastify.ts, with SIGNING_SECRET, and PORT (8384).
 import Fastify from 'fastify';
+import type { FastifyError } from 'fastify';
 import { webhooks, WebhookVerificationError } from '@postrider/client';
 
 const app = Fastify();
@@ -11,7 +12,8 @@ app.post('/', async (request, reply) => {
   console.log(event.type, event.data.order_id);
   return reply.code(204).send();
 });
-app.setErrorHandler((error, _request, reply) =>
-  reply.code(error instanceof WebhookVerificationError ? 401 : 500).send(),
+// What Fastify refuses by itself, such as a body that is too large, has its status: it is no failure of this program.
+app.setErrorHandler<FastifyError>((error, _request, reply) =>
+  reply.code(error instanceof WebhookVerificationError ? 401 : (error.statusCode ?? 500)).send(),
 );
 await app.listen({ port: Number(process.env.PORT ?? 8384), host: '127.0.0.1' });

@@ -366,6 +366,7 @@ test('a mistake names the flag; what fails says how to go on', async () => {
     [2, /--since: "soon" is no time/, 'events', 'list', '--since', 'soon'],
     [2, /URL is missing: destinations create https/, 'destinations', 'create'],
     [2, /"evt_1" is not the id of a destination; they begin with dst_/, 'destinations', 'get', 'evt_1'],
+    [2, /"dst_1" is not the id of an event; they begin with evt_/, 'events', 'get', 'dst_1'],
     [2, /say what to change: --status/, 'destinations', 'update', 'dst_1'],
     [2, /--metadata: not a JSON object/, 'destinations', 'create', 'https://x.example', '--metadata', '[1]'],
     [2, /--data: not JSON: .*single quotes/, 'publish', 'order.paid', '--data', '{order:1}'],

@@ -63,10 +63,10 @@ async function freePort(): Promise<number> {
 }
 
 /** Resolves to the status; asks again until somebody listens. */
-async function post(port: number, body: string): Promise<number> {
+async function post(port: number, body: string, type = 'application/json'): Promise<number> {
   const at = new Date();
   const headers = {
-    'content-type': 'application/json',
+    'content-type': type,
     'webhook-id': 'evt_1',
     'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
     'webhook-signature': new Webhook(SECRET).sign('evt_1', at, BODY),
@@ -97,6 +97,7 @@ for (const [framework, packages] of Object.entries(FRAMEWORKS)) {
     assert.equal(await Promise.race([post(port, BODY), ended]), 204);
     assert.deepEqual(await line, ['order.paid A-1001']);
     assert.equal(await post(port, `${BODY} `), 401);
+    if (framework === 'fastify') assert.equal(await post(port, BODY, 'text/xml'), 415);
     ended.catch(() => undefined);
   });
 }

@@ -175,6 +175,8 @@ describe('an answer that is not Postrider’s', () => {
     'JSON of somebody else': { status: 500, body: '{"error":"no"}' },
     'a code and nothing else': { status: 500, body: '{"error":{"code":7,"message":"no"}}' },
     null: { status: 500, body: 'null' },
+    'null where an object is due': { status: 200, body: 'null' },
+    'a list where an object is due': { status: 200, body: '[]' },
     'a redirect': { status: 301, body: '', headers: { location: 'https://example.com/' } },
   };
   for (const [what, answer] of Object.entries(answers)) {
@@ -187,6 +189,19 @@ describe('an answer that is not Postrider’s', () => {
       });
       assert.equal(proxy.seen.length, 1);
     });
+  }
+});
+
+test('an event counts as published, and a page as read, only by an answer that has what Postrider’s has', async () => {
+  for (const body of ['{}', '{"ok":true}', '{"event_id":7}']) {
+    proxy.failures = [{ status: 200, body }];
+    await assert.rejects(client.events.publish({ type: 'order.paid', body: {} }), UnexpectedAnswerError, body);
+  }
+  for (const body of ['{}', '{"data":{}}', '{"data":[]}', '{"data":[],"next_cursor":7}']) {
+    proxy.failures = [{ status: 200, body }];
+    await assert.rejects(client.destinations.list().page(), UnexpectedAnswerError, body);
+    proxy.failures = [{ status: 200, body }];
+    await assert.rejects(Array.fromAsync(client.dlq.list()), UnexpectedAnswerError, body);
   }
 });
 
@@ -257,11 +272,13 @@ test('wrong arguments are said at once', async () => {
     { apiKey: 'pr_test_x\n', baseUrl: service.url },
     { apiKey: service.key, baseUrl: '127.0.0.1:8383' },
     { apiKey: service.key, baseUrl: service.url, maxRetries: 4 },
+    { apiKey: service.key, baseUrl: service.url.replace('//', '//somebody:secret@') },
   ]) {
     assert.throws(() => new Postrider(options), TypeError);
   }
   assert.throws(() => client.destinations.get('..'), TypeError);
   await assert.rejects(client.destinations.delete(''), TypeError);
+  await assert.rejects(client.deliveries.list({ since: new Date('yesterday') }).page(), TypeError);
   await assert.rejects(client.stats.now({ timeoutMs: 0 }), TypeError);
   assert.equal(proxy.seen.length, 0);
 });

@@ -102,6 +102,12 @@ describe('is not genuine', () => {
   });
 });
 
+test('a limit that is no number is the receiver’s mistake: it would let everything through', async () => {
+  for (const options of [{ toleranceSeconds: Number.NaN }, { toleranceSeconds: -1 }, { maxBytes: Number.NaN }]) {
+    await assert.rejects(webhooks.verify(fetched(), SECRET, options), TypeError);
+  }
+});
+
 test('a body that is gone is the receiver’s mistake, not the sender’s', async () => {
   const read = fetched();
   await read.text();

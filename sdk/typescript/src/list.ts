@@ -1,4 +1,5 @@
 // A list of the API: `for await` walks all of it and asks for pages as it gets there; `page()` reads one.
+import { UnexpectedAnswerError } from './errors.ts';
 
 /** `next_cursor` goes into the next call's `cursor`; null: that was the last page. */
 export type Page<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
@@ -19,7 +20,7 @@ export class List<T> implements AsyncIterable<T> {
 
   /** The page at `cursor`, or the first. */
   page(): Promise<Page<T>> {
-    return this.#read(this.#query);
+    return this.#readPage(this.#query);
   }
 
   /** Page after page, from `cursor` on. */
@@ -27,7 +28,7 @@ export class List<T> implements AsyncIterable<T> {
     const limit = this.#query.limit ?? PAGE_MAX;
     let cursor = this.#query.cursor ?? null;
     do {
-      const page = await this.#read({ ...this.#query, limit, cursor });
+      const page = await this.#readPage({ ...this.#query, limit, cursor });
       yield page;
       cursor = page.next_cursor;
     } while (cursor !== null);
@@ -35,5 +36,15 @@ export class List<T> implements AsyncIterable<T> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for await (const { data } of this.pages()) yield* data;
+  }
+
+  /** Without a cursor or null a walk would ask for the first page for ever. */
+  async #readPage(query: PageQuery): Promise<Page<T>> {
+    const page: Partial<Page<T>> = await this.#read(query);
+    const { data, next_cursor: next } = page;
+    if (Array.isArray(data) && (next === null || typeof next === 'string')) return page as Page<T>;
+    throw new UnexpectedAnswerError('the answer is no page of a list; is the base URL that of Postrider?', {
+      status: 200,
+    });
   }
 }

@@ -126,8 +126,9 @@ export class Transport {
     const { apiKey, baseUrl, fetch } = this.#options;
     const { method, path, query = {}, body } = call;
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const url = `${baseUrl.replace(/\/+$/, '')}${path}${searchOf(query)}`;
     try {
-      return await fetch(`${baseUrl.replace(/\/+$/, '')}${path}${searchOf(query)}`, {
+      return await fetch(url, {
         method,
         headers: { accept: 'application/json', authorization: `Bearer ${apiKey}`, ...type, ...headers },
         ...(body === undefined ? {} : { body }),
@@ -153,6 +154,7 @@ function searchOf(query: Query): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null) continue;
+    if (value instanceof Date && Number.isNaN(value.getTime())) throw new TypeError(`${name} is no valid Date`);
     search.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
   return search.size === 0 ? '' : `?${search.toString()}`;
@@ -168,10 +170,15 @@ async function readAnswer(response: Response): Promise<Answer> {
   } catch {
     throw unexpected(response, 'is no JSON');
   }
-  if (response.ok) return { text, json };
+  if (response.ok && isObject(json)) return { text, json };
+  if (response.ok) throw unexpected(response, 'is no JSON object');
   const { error } = (json ?? {}) as { error?: unknown };
   if (!isRefused(error)) throw unexpected(response, 'is no error of Postrider’s');
   throw refusalOf(error, response.status, readRetryAfter(response.headers.get('retry-after')));
+}
+
+function isObject(json: unknown): boolean {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
 async function readText(response: Response): Promise<string> {
@@ -218,6 +225,9 @@ function checkOptions({ apiKey, baseUrl, maxRetries }: TransportOptions): void {
   if (typeof baseUrl !== 'string' || !/^https?:$/.test(protocolOf(baseUrl))) {
     throw new TypeError('baseUrl is where Postrider is, such as https://postrider.example.com');
   }
+  const { username, password } = new URL(baseUrl);
+  // The platform's fetch takes none, and what it says instead would carry the password into a log.
+  if (username !== '' || password !== '') throw new TypeError('baseUrl has no user or password: the API key is enough');
   if (!Number.isInteger(maxRetries) || maxRetries < 0 || maxRetries > RETRIES_MAX) {
     throw new TypeError(`maxRetries is 0 to ${RETRIES_MAX}`);
   }

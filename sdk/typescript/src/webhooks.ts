@@ -53,6 +53,7 @@ export const webhooks = {
     secret: string | readonly string[],
     options: VerifyOptions = {},
   ): Promise<WebhookEvent<Data>> {
+    checkOptions(options);
     const signers = [secret].flat().map((one) => new Webhook(one));
     const id = headerOf(request, 'webhook-id');
     const signatures = headerOf(request, 'webhook-signature');
@@ -66,6 +67,13 @@ export const webhooks = {
     return JSON.parse(body) as WebhookEvent<Data>;
   },
 };
+
+/** Not a number, such as that of an unset variable, is above nothing: it would turn the limit off without a word. */
+function checkOptions({ toleranceSeconds, maxBytes }: VerifyOptions): void {
+  if (!((toleranceSeconds ?? TOLERANCE_SECONDS) >= 0))
+    throw new TypeError('toleranceSeconds is a number of seconds, 0 or more');
+  if (!((maxBytes ?? BYTES_MAX) > 0)) throw new TypeError('maxBytes is a number of bytes above 0');
+}
 
 function headerOf({ headers }: WebhookRequest, name: string): string {
   const value = typeof headers.get === 'function' ? headers.get(name) : (headers as NodeRequest['headers'])[name];

@@ -63,8 +63,10 @@ export function idOf(line: CommandLine, kind: { prefix: string; noun: string; in
   const { prefix, noun, index = 0 } = kind;
   const id = line.words[index];
   if (id === undefined) throw new UsageError(`which ${noun}? Its id, ${prefix}_…, is missing`);
-  if (!id.startsWith(`${prefix}_`))
-    throw new UsageError(`"${id}" is not the id of a ${noun}; they begin with ${prefix}_`);
+  if (!id.startsWith(`${prefix}_`)) {
+    const article = /^[aeiou]/.test(noun) ? 'an' : 'a';
+    throw new UsageError(`"${id}" is not the id of ${article} ${noun}; they begin with ${prefix}_`);
+  }
   return id;
 }
 

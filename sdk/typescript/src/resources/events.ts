@@ -29,11 +29,14 @@ export class Events {
   }
 
   /** Resolves once the event and its deliveries are stored for good. */
-  publish(event: EventInput, options?: CallOptions): Promise<AcceptedEvent> {
-    return this.#transport.call(
+  async publish(event: EventInput, options?: CallOptions): Promise<AcceptedEvent> {
+    const accepted = await this.#transport.call<AcceptedEvent>(
       { method: 'POST', path: '/v1/events', body: encodeEvent(withKey(event)), isRepeatable: true },
       options,
     );
+    // What answers `{"ok":true}` to everything, such as a gateway in maintenance, has stored nothing.
+    if (typeof accepted.event_id === 'string') return accepted;
+    throw new UnexpectedAnswerError('the answer has no event_id; is the base URL that of Postrider?', { status: 200 });
   }
 
   /** 1-1,000 events, 5 MiB. Some may be refused while the others are accepted: each has its own result, in order. */
