@@ -278,7 +278,8 @@ test('the DLQ lists what is dead, and replays it', async () => {
     return (json.data as Json[]).map(({ id }) => id);
   };
   assert.deepEqual(await list(), []);
-  await api.refuse('delivery_not_found', 'POST', `/v1/dlq/${delivery.id}/replay`);
+  const notDead = await api.refuse('delivery_not_found', 'POST', `/v1/dlq/${delivery.id}/replay`);
+  assert.equal(notDead.message, 'there is no dead delivery of this id in this environment');
   await record(delivery, {}, 'dead');
   assert.deepEqual(await list(), [delivery.id]);
   assert.deepEqual(await list('&status=dead'), [delivery.id]);

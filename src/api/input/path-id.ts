@@ -14,8 +14,11 @@ const NOUNS: Record<NotFoundCode, string> = {
   not_found: 'resource',
 };
 
-export function notFound(code: NotFoundCode, details: { param?: string } = {}): ApiError {
-  return new ApiError(code, `there is no ${NOUNS[code]} of this id in this environment`, details);
+export function notFound(
+  code: NotFoundCode,
+  { noun = NOUNS[code], ...details }: { noun?: string; param?: string } = {},
+): ApiError {
+  return new ApiError(code, `there is no ${noun} of this id in this environment`, details);
 }
 
 /** The id in a path (`:id`), or the error that says there is none of it. */

@@ -11,6 +11,8 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, JsonSyntaxError, OPEN_ARRAY, OPEN_OBJECT } f
 const NESTING_MAX = 64;
 
 const NAME_IN_MESSAGE_MAX = 128;
+/** Of a JSON number: digits and no more. */
+const WHOLE = /^-?\d+$/;
 
 /** How the members of a request body are read; each part is a name on the top level. */
 export type BodyShape = {
@@ -152,13 +154,17 @@ class RequestReader extends JsonReader {
     return value;
   }
 
-  /** Rounded it would be read back as another number, maybe another customer's. */
+  /**
+   * A whole number that a double cannot hold is an id, and rounded would be read back as another customer's. A fraction
+   * is a measure, and has been rounded by whoever wrote it.
+   */
   protected override readNumber(text: string): number {
-    if (!isHeldByDouble(text)) {
+    const value = Number(text);
+    if (!Number.isFinite(value) || (WHOLE.test(text) && !isHeldByDouble(text))) {
       const message = `a double cannot hold ${clip(text)} in "${clip(this.member)}" exactly; write it as a string`;
       this.fault ??= invalid(message, pointTo(this.member));
     }
-    return Number(text);
+    return value;
   }
 
   protected override readName(): string {

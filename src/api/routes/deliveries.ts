@@ -32,7 +32,7 @@ export function addDeliveryRoutes(app: ApiApp, services: ApiServices, cursors: C
   app.post('/v1/deliveries/:id/retry', retrying, async ({ caller, params }, reply) => {
     const id = readDeliveryId(params, 'id');
     reply.code(202);
-    return sendAgain(services, caller, id, (request) => store.retryDelivery(request));
+    return sendAgain(services, caller, { id, noun: 'delivery' }, (request) => store.retryDelivery(request));
   });
 }
 
@@ -105,18 +105,18 @@ function toFilter({ eventId, destinationId, ...rest }: LooseFilter): DeliveryFil
 export async function sendAgain(
   services: ApiServices,
   { environment }: ApiKey,
-  id: DeliveryId,
+  { id, noun }: { id: DeliveryId; noun: string },
   store: (request: SendAgainRequest) => Promise<SendAgainResult>,
 ) {
   const now = services.clock.now();
   const result = await store({ environment, id, now, bodyCutoff: now - services.limits.bodyRetentionMs });
-  if (result.result !== 'scheduled') throw cannotSendAgain(result.result);
+  if (result.result !== 'scheduled') throw cannotSendAgain(result.result, noun);
   if (result.open !== null) services.dispatch(result.open);
   return present(result.delivery);
 }
 
-function cannotSendAgain(reason: 'not_found' | 'too_old' | 'destination_deleted'): ApiError {
-  if (reason === 'not_found') return notFound('delivery_not_found');
+function cannotSendAgain(reason: 'not_found' | 'too_old' | 'destination_deleted', noun: string): ApiError {
+  if (reason === 'not_found') return notFound('delivery_not_found', { noun });
   return reason === 'too_old'
     ? new ApiError('delivery_too_old', 'the body of its event has been erased; post the event anew')
     : new ApiError('destination_not_found', 'the destination of this delivery was deleted; nothing can be sent');

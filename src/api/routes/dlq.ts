@@ -20,7 +20,7 @@ export function addDlqRoutes(app: ApiApp, services: ApiServices, cursors: Cursor
   app.post('/v1/dlq/:delivery_id/replay', replaying, async ({ caller, params }, reply) => {
     const id = readDeliveryId(params, 'delivery_id');
     reply.code(202);
-    return sendAgain(services, caller, id, (request) => store.replayDead(request));
+    return sendAgain(services, caller, { id, noun: 'dead delivery' }, (request) => store.replayDead(request));
   });
 }
 
