@@ -38,8 +38,9 @@ export type AttemptRequest = {
 };
 
 /**
- * Never rejects. Aborting ends it as `cancelled`; what that means is the caller's to decide. `mayWrite` is asked when a
- * connection has been made, which takes time; if it says no, nothing is written, and the attempt is `cancelled` too.
+ * Never rejects. Aborting ends it as `cancelled`; what that means is the caller's to decide. `mayWrite` is asked right
+ * before the request is written, for which a connection may have to be made; if it says no, nothing is written, and the
+ * attempt is `cancelled` too.
  */
 export type Perform = (request: AttemptRequest, abort?: Abort, mayWrite?: () => boolean) => Promise<AttemptResult>;
 
@@ -54,17 +55,14 @@ export function createPerform(options: {
   const targetOf = createTargets();
   const userAgent = `Postrider/${options.version}`;
 
-  const connect = async ({ request, target, ...attempt }: Underway): Promise<Connection> => {
+  const connect = ({ request, target, deadline, abort }: Underway): Promise<Connection> => {
     const { environment, mode } = request;
-    const budgetMs = Math.min(CONNECT_MS_MAX, attempt.deadline - clock.monotonic());
-    const connection = await pools.open({ environment, mode, target, budgetMs, abort: attempt.abort });
-    if (attempt.mayWrite?.() !== false) return connection;
-    pools.release(connection);
-    throw new ConnectError('cancelled', 'called off while the connection was made');
+    const budgetMs = Math.min(CONNECT_MS_MAX, deadline - clock.monotonic());
+    return pools.open({ environment, mode, target, budgetMs, abort });
   };
 
-  const sendOn = (connection: Connection, { request, target, headers, abort }: Underway, timeoutMs: number) =>
-    send({ clock, connection, path: target.path, headers, payload: request.payload, timeoutMs, abort });
+  const sendOn = (connection: Connection, { request, target, headers, abort, mayWrite }: Underway, timeoutMs: number) =>
+    send({ clock, connection, path: target.path, headers, payload: request.payload, timeoutMs, abort, mayWrite });
 
   const exchange = async (attempt: Underway): Promise<Reply> => {
     const { request, target } = attempt;

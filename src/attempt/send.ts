@@ -47,6 +47,8 @@ type SendOptions = {
   payload: Uint8Array;
   timeoutMs: number;
   abort?: Abort | undefined;
+  /** Asked right before the first byte is written. No: nothing is, and the end is `cancelled`. */
+  mayWrite?: (() => boolean) | undefined;
 };
 
 /** A receiver has little to say before its response; a flood would keep the parser busy until the deadline. */
@@ -66,15 +68,17 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
   #resolve: ((reply: Reply) => void) | null;
   readonly #connection: Connection;
   readonly #abort: Abort | undefined;
+  readonly #mayWrite: (() => boolean) | undefined;
   readonly #timer: Timer;
   #hasBegun = false;
   #interimCount = 0;
   readonly #kept = new KeptBody();
 
-  constructor({ clock, connection, timeoutMs, abort }: SendOptions, resolve: (reply: Reply) => void) {
+  constructor({ clock, connection, timeoutMs, abort, mayWrite }: SendOptions, resolve: (reply: Reply) => void) {
     this.#resolve = resolve;
     this.#connection = connection;
     this.#abort = abort;
+    this.#mayWrite = mayWrite;
     this.#timer = clock.setTimer(() => this.#cut('timed_out'), timeoutMs);
   }
 
@@ -95,7 +99,12 @@ class Exchange implements Dispatcher.DispatchHandler, Reply {
     return this.code !== null && (this.end !== 'complete' || this.#kept.offered > this.#kept.length);
   }
 
-  onRequestStart(): void {}
+  /** Not when it is dispatched: on a connection that was idle undici writes a turn later, with all others of the turn. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#mayWrite?.() !== false) return;
+    this.#finish('cancelled');
+    controller.abort(new Error('called off before it was written'));
+  }
 
   onResponseStarted(): void {
     this.#hasBegun = true;

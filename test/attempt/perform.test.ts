@@ -208,6 +208,19 @@ describe('an abort', () => {
     assert.equal(receiver.requests.length, 1);
   });
 
+  test('just after it began over kept connections, of several at once too, lets nothing out', async (t) => {
+    const { attempt, receiver, attempter, faults } = await startAttempting(t);
+    await Promise.all([attempt(), attempt(), attempt()]);
+    let mayWrite = true;
+    const attempts = Array.from({ length: 3 }, () => attempt({}, undefined, () => mayWrite));
+    mayWrite = false;
+    for (const { outcome } of await Promise.all(attempts)) assert.equal(outcome, 'cancelled');
+    assert.equal(receiver.requests.length, 3);
+    mayWrite = true;
+    assert.equal((await attempt({}, undefined, () => mayWrite)).outcome, 'succeeded');
+    assert.deepEqual([attempter.stats().idleConnections, faults], [1, []]);
+  });
+
   test('that never comes leaves no listener, and too late changes nothing', async (t) => {
     const { attempt } = await startAttempting(t);
     const listeners = new Set<() => void>();
