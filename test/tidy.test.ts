@@ -89,7 +89,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Outside things live in one folder each, so that replacing one, or testing without it, touches one folder. */
 const HOMES: readonly (readonly [RegExp, string])[] = [
   [/^(fastify|@fastify\/.+|typebox)(\/|$)/, 'api'],
-  [/^undici(\/|$)/, 'attempt'],
   [/^node:sqlite$/, 'store/sqlite'],
   [/^pg(\/|$)/, 'store/postgres'],
   [/^@opentelemetry\//, 'tracing'],
@@ -161,7 +160,7 @@ const rules: Rule[] = [
     samples: [
       {
         'src/api/a.ts':
-          "import 'fastify';\nimport '@fastify/type-provider-typebox';\nimport 'undici'; //!\nimport 'pino'; //!",
+          "import 'fastify';\nimport '@fastify/type-provider-typebox';\nimport 'pg'; //!\nimport 'pino'; //!",
         'src/cli/a.ts': "import { Type } from 'typebox'; //!\nawait import('fastify'); //!\nimport 'node:sqlite'; //!",
         'src/store/sqlite/a.ts': "import 'node:sqlite';\nimport 'pg'; //!\nimport 'timers/promises'; //!",
         'src/model/a.ts': "import 'node:crypto';\nimport 'node:fs'; //!\nimport 'ipaddr.js'; //!",

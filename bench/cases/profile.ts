@@ -31,7 +31,7 @@ const MAIN_RULES: readonly Rule[] = [
     files: /\/(pino|sonic-boom|@prometheus-io)\/|\/src\/(runtime|stats|stream|tracing)\//,
   },
   { part: 'dispatching, deciding, recording', files: /\/src\/(dispatch|record|notices|cluster)\// },
-  { part: 'HTTP out', files: /\/undici\/|\/src\/attempt\// },
+  { part: 'HTTP out', files: /\/src\/attempt\// },
   { part: 'HTTP in', files: /\/src\/api\/|\/(fastify|find-my-way|@fastify|avvio)\/|node:_http_/ },
 ];
 const MAIN_OTHER = 'event loop, sockets, promises';

@@ -1,6 +1,6 @@
 // What a reply means for the delivery: the outcome, and a sentence for people where it is no success.
 import type { Outcome } from '../model/attempt.ts';
-import { explainStatus, explainTls, inBrackets, inSeconds } from './explain.ts';
+import { explainStatus, explainTls, inSeconds } from './explain.ts';
 import type { Reply, ReplyEnd } from './send.ts';
 
 const OUTCOME_OF_END = {
@@ -13,7 +13,6 @@ const OUTCOME_OF_END = {
   padded: 'invalid_response',
   interim_unwanted: 'invalid_response',
   malformed: 'invalid_response',
-  refused: 'connect_failed',
 } as const satisfies Record<Exclude<ReplyEnd, 'complete' | 'body_limit'>, Outcome>;
 
 /** A body beyond the limit changes nothing: what the receiver decided is in its status. */
@@ -30,12 +29,11 @@ const EXPLANATION_OF_END: Record<ReplyEnd, (reply: Reply, timeoutMs: number) => 
   cancelled: () => 'stopped while waiting for the response',
   closed: explainClosed,
   stale: explainClosed,
-  tls_failed: ({ error }) => explainTls(codeOf(error)),
+  tls_failed: ({ detail }) => explainTls(detail ?? undefined),
   headers_too_long: () => 'the response has more than 16 KiB of headers',
   padded: () => 'the response has more than 32 KiB that is neither header nor body',
   interim_unwanted: () => 'answered with interim responses (1xx) that were not asked for',
-  malformed: ({ error }) => `the answer is not HTTP/1.1${inBrackets(codeOf(error))}`,
-  refused: () => 'the request could not be written',
+  malformed: ({ detail }) => `the answer is not HTTP/1.1: ${detail}`,
 };
 
 /** Null on success. `timeoutMs` is the attempt's deadline. */
@@ -53,8 +51,4 @@ function explainClosed({ code }: Reply): string {
 
 function isSuccess(code: number | null): boolean {
   return code !== null && code >= 200 && code < 300;
-}
-
-function codeOf(error: NodeJS.ErrnoException | null): string | undefined {
-  return error?.code;
 }

@@ -14,7 +14,7 @@ import { canonicalAddress } from './guard.ts';
 import type { Guard } from './guard.ts';
 import { DnsError } from './resolver.ts';
 import type { Resolver } from './resolver.ts';
-import { ResponseFault } from './response-head.ts';
+import { ResponseFault } from './response-fault.ts';
 import type { Target } from './target.ts';
 
 type ConnectFailure = Extract<

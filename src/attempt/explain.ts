@@ -61,6 +61,6 @@ export function inSeconds(ms: number): string {
 }
 
 /** A code for those who know it; only such characters as codes have, whatever it came from. */
-export function inBrackets(code: string | undefined): string {
+function inBrackets(code: string | undefined): string {
   return code === undefined || !/^[\w/]{1,64}$/.test(code) ? '' : ` (${code})`;
 }

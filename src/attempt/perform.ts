@@ -7,7 +7,8 @@ import type { Clock } from '../runtime/clock.ts';
 import { explainReply, outcomeOf } from './classify.ts';
 import { ConnectError, CONNECT_MS_MAX } from './connect.ts';
 import type { Abort } from './abort.ts';
-import type { Connection, Pools } from './pools.ts';
+import type { Connection } from './connection.ts';
+import type { Pools } from './pools.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { send } from './send.ts';
 import type { Reply } from './send.ts';
@@ -61,8 +62,8 @@ export function createPerform(options: {
     return pools.open({ environment, mode, target, budgetMs, abort });
   };
 
-  const sendOn = (connection: Connection, { request, target, headers, abort, mayWrite }: Underway, timeoutMs: number) =>
-    send({ clock, connection, path: target.path, headers, payload: request.payload, timeoutMs, abort, mayWrite });
+  const sendOn = (connection: Connection, { request, head, abort, mayWrite }: Underway, timeoutMs: number) =>
+    send({ clock, connection, request: { head, payload: request.payload }, timeoutMs, abort, mayWrite });
 
   const exchange = async (attempt: Underway): Promise<Reply> => {
     const { request, target } = attempt;
@@ -81,7 +82,6 @@ export function createPerform(options: {
       reply = await sendOn(connection, attempt, attempt.deadline - clock.monotonic());
     }
     pools.release(connection);
-    if (reply.end === 'refused') onFault(reply.error);
     return reply;
   };
 
@@ -92,8 +92,9 @@ export function createPerform(options: {
     try {
       const target = targetOf(request.url);
       const headers = headersOf(request, { userAgent, timestampSeconds: Math.floor(startedAt / 1000) });
+      const head = headOf(target, headers, request.payload.length);
       const deadline = begunAt + request.timeoutMs;
-      const reply = await exchange({ request, target, headers, deadline, abort, mayWrite });
+      const reply = await exchange({ request, target, head, deadline, abort, mayWrite });
       end = endOfReply(reply, request.timeoutMs, clock.now());
     } catch (error) {
       if (!(error instanceof ConnectError)) onFault(error);
@@ -106,7 +107,8 @@ export function createPerform(options: {
 type Underway = {
   request: AttemptRequest;
   target: Target;
-  headers: string[];
+  /** Of the HTTP request. */
+  head: string;
   /** Monotonic ms. */
   deadline: number;
   /** What may still stop it. */
@@ -140,7 +142,7 @@ function headersOf(request: AttemptRequest, own: { userAgent: string; timestampS
     headers.push('svix-id', id, 'svix-timestamp', timestamp, 'svix-signature', signature);
   }
   if (traceparent !== null && !Object.hasOwn(request.headers, 'traceparent')) headers.push('traceparent', traceparent);
-  for (const name in request.headers) headers.push(name, request.headers[name]!);
+  for (const name in request.headers) headers.push(name, sendable(name, request.headers[name]!));
   if (request.onTestHeaders !== undefined) {
     headers.push('postrider-test', 'true');
     request.onTestHeaders(headers);
@@ -148,9 +150,22 @@ function headersOf(request: AttemptRequest, own: { userAgent: string; timestampS
   return headers;
 }
 
+/** Whoever stores headers has checked them; what got by would break out of its line. */
+function sendable(name: string, value: string): string {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e]*$/.test(value)) {
+    throw new TypeError('a static header of the destination is none');
+  }
+  return value;
+}
+
+function headOf(target: Target, headers: readonly string[], payloadBytes: number): string {
+  let head = target.requestHead;
+  for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  return `${head}content-length: ${payloadBytes}\r\n\r\n`;
+}
+
 function endOfReply(reply: Reply, timeoutMs: number, now: number): AttemptEnd {
-  const { code } = reply;
-  const headers = code === null ? null : readHeaders(reply.rawHeaders);
+  const { code, headers } = reply;
   const mayAskToWait = code === 429 || code === 503;
   return {
     outcome: outcomeOf(reply),
@@ -176,24 +191,7 @@ function endOfError(error: unknown): AttemptEnd {
   };
 }
 
-type Headers = NonNullable<AttemptResult['responseHeaders']>;
-
-function readHeaders(raw: readonly Buffer[]): Headers {
-  const headers: [string, string][] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    headers.push([raw[i]!.toString('latin1').toLowerCase(), readValue(raw[i + 1]!)]);
-  }
-  return headers;
-}
-
-/** Latin-1 keeps every byte. White space at the end is no part of the value (RFC 9110, 5.5); the parser leaves it. */
-function readValue(raw: Buffer): string {
-  let end = raw.length;
-  while (end > 0 && (raw[end - 1] === 0x20 || raw[end - 1] === 0x09)) end--;
-  return raw.toString('latin1', 0, end);
-}
-
-function findRetryAfter(headers: Headers, now: number): number | null {
+function findRetryAfter(headers: NonNullable<Reply['headers']>, now: number): number | null {
   const header = headers.find(([name]) => name === 'retry-after');
   return header === undefined ? null : parseRetryAfter(header[1], now);
 }

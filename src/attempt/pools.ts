@@ -1,28 +1,14 @@
 // Keep-alive connections, kept apart by environment and origin: one vetted for test never carries live traffic.
-// A connection is one undici Client on one socket that was made (resolved, vetted, verified) before the Client saw
-// it, for one attempt at a time. No limit per origin: a queue here would let one destination's hanging requests
-// starve another's. Not undici's own Pool: it cannot be told to use a fresh socket, or which idle one to close.
-// A name is not resolved again for a reused socket: that socket leads where it led when it was vetted.
-import type { Socket } from 'node:net';
-import { Client } from 'undici';
+// A connection carries one attempt at a time, and there is no limit per origin: a queue here would let one
+// destination's hanging requests starve another's. A name is not resolved again for a reused socket: that socket leads
+// where it led when it was vetted.
 import type { Mode } from '../model/api-key.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Abort } from './abort.ts';
 import type { Connect } from './connect.ts';
-import { createIntake } from './intake.ts';
-import type { Intake } from './intake.ts';
+import { Connection } from './connection.ts';
 import { ReadingTime } from './reading-time.ts';
 import type { Target } from './target.ts';
-
-export type Connection = {
-  readonly client: Client;
-  readonly socket: Socket;
-  readonly intake: Intake;
-  /** `environment origin` */
-  readonly place: string;
-  /** Has carried an attempt before this one: it may have been closed at the other end meanwhile. */
-  isReused: boolean;
-};
 
 type OpenOptions = {
   environment: number;
@@ -41,25 +27,13 @@ const IDLE_MS_MAX = 30_000;
 /** Closed so much earlier than the receiver said it would: our request must not meet its FIN. */
 const IDLE_MARGIN_MS = 1_000;
 
-const CLIENT_OPTIONS = {
-  pipelining: 1,
-  allowH2: false,
-  // Headers and trailers are bounded by the intake, which cuts at once; undici would go on through what it has been
-  // given, with an exception for each further header line.
-  maxHeaderSize: Number.MAX_SAFE_INTEGER,
-  // One deadline covers the whole attempt; it is not undici's to keep.
-  headersTimeout: 0,
-  bodyTimeout: 0,
-  keepAliveTimeout: IDLE_MS_MAX,
-  keepAliveMaxTimeout: IDLE_MS_MAX,
-  keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
-} as const;
+/** Idle connections are looked through so often for those whose time is over. */
+const SWEEP_INTERVAL_MS = 1_000;
 
-/** The Client wanted a second socket: its first one closed before the request was written to it. */
-export class ConnectionGoneError extends Error {}
+type PoolsClock = Pick<Clock, 'afterTurn' | 'monotonic' | 'setTimer'>;
 
-export function createPools({ connect, clock }: { connect: Connect; clock: Pick<Clock, 'afterTurn' | 'monotonic'> }) {
-  const idle = createIdleConnections();
+export function createPools({ connect, clock }: { connect: Connect; clock: PoolsClock }) {
+  const idle = createIdleConnections(clock);
   const readingTime = new ReadingTime(clock);
   // Resuming spares the receiver and us the asymmetric half of a handshake after every idle close.
   const sessions = new Map<string, Buffer>();
@@ -72,14 +46,15 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pick<
   };
 
   const keep = (connection: Connection): void => {
-    const { socket } = connection;
+    const { socket, keptAliveMs } = connection;
+    const idleMs = Math.min(IDLE_MS_MAX, keptAliveMs - IDLE_MARGIN_MS);
     // A receiver that answers early leaves the rest of our request unsent: it would precede the next one.
-    if (isClosed || socket.destroyed || socket.writableLength > 0) {
+    if (isClosed || idleMs <= 0 || socket.destroyed || socket.writableLength > 0) {
       socket.destroy();
       return;
     }
     connection.isReused = true;
-    idle.add(connection);
+    idle.add(connection, idleMs);
   };
 
   return {
@@ -90,8 +65,7 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pick<
       const place = placeOf(environment, target);
       const onSession = (session: Buffer): void => rememberSession(place, session);
       const socket = await connect({ ...options, target, session: sessions.get(place), onSession });
-      const intake = createIntake(socket, readingTime);
-      const connection: Connection = { client: clientOn(socket, target), socket, intake, place, isReused: false };
+      const connection = new Connection(socket, place, readingTime);
       socket.once('close', () => idle.remove(connection));
       return connection;
     },
@@ -114,58 +88,63 @@ function placeOf(environment: number, target: Target): string {
   return `${environment} ${target.origin}`;
 }
 
-function clientOn(socket: Socket, target: Target): Client {
-  let isTaken = false;
-  return new Client(target.origin, {
-    ...CLIENT_OPTIONS,
-    connect(_options, callback) {
-      // Never at once: undici would not go on with the request that made it connect.
-      queueMicrotask(() => {
-        if (isTaken) return callback(new ConnectionGoneError(), null);
-        isTaken = true;
-        callback(null, socket);
-      });
-    },
-  });
-}
-
-function createIdleConnections() {
+function createIdleConnections(clock: Pick<Clock, 'monotonic' | 'setTimer'>) {
   const byPlace = new Map<string, Connection[]>();
-  // In the order they became idle, so that the first is the one to close when there are too many.
-  const all = new Set<Connection>();
+  // In the order they became idle, so that the first is the one to close when there are too many. Values: monotonic ms.
+  const endOf = new Map<Connection, number>();
+  let sweep: Timer | null = null;
 
   const remove = (connection: Connection): void => {
-    if (!all.delete(connection)) return;
+    if (!endOf.delete(connection)) return;
     const here = byPlace.get(connection.place)!;
     here.splice(here.lastIndexOf(connection), 1);
     if (here.length === 0) byPlace.delete(connection.place);
   };
 
+  const close = (connection: Connection): void => {
+    remove(connection);
+    connection.socket.destroy();
+  };
+
+  const isOver = (connection: Connection): boolean =>
+    connection.socket.destroyed || endOf.get(connection)! <= clock.monotonic();
+
+  const sweepLater = (): void => {
+    sweep ??= clock.setTimer(() => {
+      sweep = null;
+      for (const connection of endOf.keys()) if (isOver(connection)) close(connection);
+      if (endOf.size > 0) sweepLater();
+    }, SWEEP_INTERVAL_MS);
+  };
+
   return {
     take(place: string): Connection | null {
-      const connection = byPlace.get(place)?.at(-1);
-      if (connection === undefined) return null;
-      remove(connection);
-      return connection;
+      const here = byPlace.get(place);
+      while (here !== undefined && here.length > 0) {
+        const connection = here.at(-1)!;
+        if (isOver(connection)) close(connection);
+        else {
+          remove(connection);
+          return connection;
+        }
+      }
+      return null;
     },
-    add(connection: Connection): void {
-      all.add(connection);
+    add(connection: Connection, idleMs: number): void {
+      endOf.set(connection, clock.monotonic() + idleMs);
       const here = byPlace.get(connection.place);
       if (here === undefined) byPlace.set(connection.place, [connection]);
       else here.push(connection);
-      if (all.size > IDLE_CONNECTIONS_MAX) {
-        const [oldest] = all;
-        remove(oldest!);
-        oldest!.socket.destroy();
-      }
+      const [oldest] = endOf.size > IDLE_CONNECTIONS_MAX ? endOf.keys() : [];
+      if (oldest !== undefined) close(oldest);
+      sweepLater();
     },
     remove,
     clear(): void {
-      for (const connection of all) {
-        remove(connection);
-        connection.socket.destroy();
-      }
+      for (const connection of endOf.keys()) close(connection);
+      sweep?.cancel();
+      sweep = null;
     },
-    size: () => all.size,
+    size: () => endOf.size,
   };
 }

@@ -1,92 +1,129 @@
-// Where a response's head ends and what its status lines say, read along as the bytes come: undici tells neither the
-// HTTP version nor how long a head is with its white space, and gives up on "100 Continue".
+// A response's head: where it ends, and what its lines say (RFC 9112, sections 2 to 5).
 import { RESPONSE_HEADER_BYTES_MAX } from '../model/attempt.ts';
+import { malformed, ResponseFault } from './response-fault.ts';
+
+export type ResponseHead = {
+  code: number;
+  isVersion10: boolean;
+  /** In order, names in lower case, values without white space around them. Latin-1 keeps every byte. */
+  headers: readonly (readonly [name: string, value: string])[];
+};
 
 const CR = 0x0d;
 const LF = 0x0a;
-const DIGIT_ZERO = 0x30;
-const DIGIT_ONE = 0x31;
-const DIGIT_TWO = 0x32;
-const DIGIT_NINE = 0x39;
-/** "HTTP/1.1 200" */
-const MAJOR_VERSION_AT = 5;
-const STATUS_AT = 9;
-const STATUS_END = STATUS_AT + 2;
+const EMPTY_LINE_BYTES = 2;
+const NOTHING = Buffer.alloc(0);
+const BEGINNINGS = ['HTTP/1.1', 'HTTP/1.0'];
+const BEGINNING_LENGTH = 8;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r]*)?$/;
+/** RFC 9110, 5.6.2 */
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** RFC 9110, 5.5 */
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The heads of one response: any number of interim ones (1xx) and the final one. */
-export class ResponseHead {
-  /** Of the header lines of the head that is being read, or of the final one. */
-  headerBytes = 0;
-  isComplete = false;
-  #isStatusLine = true;
-  /** Of the line that is being read, carriage returns left out. */
+/** Finds the end of one head in pieces of any size. */
+export class HeadReader {
+  head: ResponseHead | null = null;
+  /** From its status line to its empty line; without the empty lines that may come before. */
+  #bytes: Buffer = NOTHING;
+  #statusLineBytes = 0;
   #lineBytes = 0;
-  #status = 0;
 
-  /** Reads on; what lies behind the final head is left alone. May change bytes; throws ResponseFault. */
-  read(bytes: Buffer): void {
-    for (let at = 0; at < bytes.length && !this.isComplete; at++) {
-      if (this.#isStatusLine) this.#readStatusLine(bytes, at);
-      else this.#readHeaderLine(bytes[at]!);
-    }
+  /** Of the header lines so far. */
+  get headerBytes(): number {
+    return this.#statusLineBytes === 0 ? 0 : this.#bytes.length - this.#statusLineBytes;
   }
 
-  #readStatusLine(bytes: Buffer, at: number): void {
-    const byte = bytes[at]!;
-    if (byte === CR) return;
-    if (byte === LF) {
-      // Empty lines before a response are skipped by undici's parser, too.
-      if (this.#lineBytes > 0) this.#beginHeaders();
-      return;
-    }
-    const place = this.#lineBytes++;
-    if (place === MAJOR_VERSION_AT) refuseVersion(byte);
-    if (place < STATUS_AT || place > STATUS_END) return;
-    this.#status = this.#status * 10 + byte - DIGIT_ZERO;
-    // undici gives up on a connection on which "100 Continue" comes though nobody asked for it. Some receivers do say
-    // so, and a client has to put up with it (RFC 9110, 15.2): it passes as an interim response without a meaning.
-    if (place === STATUS_END && this.#status === 100) bytes[at] = DIGIT_TWO;
-  }
-
-  #beginHeaders(): void {
-    this.#isStatusLine = false;
-    this.#lineBytes = 0;
-    this.headerBytes = 0;
-  }
-
-  #readHeaderLine(byte: number): void {
-    if (byte === LF && this.#lineBytes === 0) return this.#end();
-    if (byte === LF) this.#lineBytes = 0;
-    else if (byte !== CR) this.#lineBytes++;
-    this.headerBytes++;
+  /** Returns the index behind what it took, all of it unless `head` is there now. Throws ResponseFault. */
+  read(bytes: Buffer, from: number): number {
+    const start = this.#bytes.length === 0 ? behindEmptyLines(bytes, from) : from;
+    const end = this.#findEnd(bytes, start);
+    const part = bytes.subarray(start, end ?? bytes.length);
+    this.#bytes = this.#bytes.length === 0 ? part : Buffer.concat([this.#bytes, part]);
     if (this.headerBytes > RESPONSE_HEADER_BYTES_MAX) throw new ResponseFault('headers_too_long');
+    if (end === null) {
+      if (!isBeginning(this.#bytes)) throw malformed('it does not begin with HTTP/1.1');
+      return bytes.length;
+    }
+    this.head = parseHead(this.#bytes.toString('latin1', 0, this.#bytes.length - 2 * EMPTY_LINE_BYTES));
+    return end;
   }
 
-  #end(): void {
-    this.isComplete = this.#status >= 200;
-    this.#isStatusLine = true;
-    this.#lineBytes = 0;
-    this.#status = 0;
+  /** The index behind the empty line; null: it is not here yet. */
+  #findEnd(bytes: Buffer, from: number): number | null {
+    let lineBytes = this.#lineBytes;
+    let last = from > 0 ? bytes[from - 1] : this.#bytes.at(-1);
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      lineBytes++;
+      if (byte === LF) {
+        if (last !== CR) throw malformed('a line ends without a carriage return');
+        if (lineBytes === EMPTY_LINE_BYTES) return at + 1;
+        if (this.#statusLineBytes === 0) this.#statusLineBytes = this.#bytes.length + at + 1 - from;
+        lineBytes = 0;
+      }
+      last = byte;
+    }
+    this.#lineBytes = lineBytes;
+    return null;
   }
 }
 
-/** undici's parser would take 0.9 and 2.0, too; what is no digit, and minor versions, are left to that parser. */
-function refuseVersion(digit: number): void {
-  const isDigit = digit >= DIGIT_ZERO && digit <= DIGIT_NINE;
-  if (isDigit && digit !== DIGIT_ONE) throw new ResponseFault('malformed');
+/** A client may skip them (RFC 9112, 2.2, asks servers to). */
+function behindEmptyLines(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && (bytes[at] === CR || bytes[at] === LF)) at++;
+  return at;
 }
 
-// Why a response was cut while undici was reading it.
+/** What is no HTTP at all is refused at once, not at the deadline. */
+function isBeginning(bytes: Buffer): boolean {
+  const beginning = bytes.toString('latin1', 0, BEGINNING_LENGTH);
+  return BEGINNINGS.some((expected) => expected.startsWith(beginning));
+}
 
-/** `body_limit` is no fault of the receiver: the rest of the body is of no interest. */
-export type FaultEnd = 'headers_too_long' | 'malformed' | 'padded' | 'body_limit' | 'tls_failed';
-
-export class ResponseFault extends Error {
-  readonly end: FaultEnd;
-  readonly code: string | undefined;
-  constructor(end: FaultEnd, code?: string) {
-    super(end);
-    this.end = end;
-    this.code = code;
+/** `text`: the lines of a head without its empty one, each but the last with its line end. */
+function parseHead(text: string): ResponseHead {
+  const [statusLine, ...lines] = text.split('\r\n');
+  const match = STATUS_LINE.exec(statusLine!);
+  if (match === null) throw malformed('its status line is none');
+  const headers: [string, string][] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon));
+    const value = withoutSpaceAround(line, colon + 1);
+    if (!FIELD_NAME.test(name)) throw malformed('a header has no name');
+    if (!FIELD_VALUE.test(value)) throw malformed('a header has a control character');
+    headers.push([name.toLowerCase(), value]);
   }
+  return { code: Number(match[2]), isVersion10: match[1] === '0', headers };
+}
+
+/** White space of HTTP only (RFC 9110, 5.6.3): `trim` would take a byte of a name in Latin-1, too. */
+function withoutSpaceAround(line: string, from: number): string {
+  let start = from;
+  let end = line.length;
+  while (start < end && isSpace(line.charCodeAt(start))) start++;
+  while (end > start && isSpace(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isSpace(char: number): boolean {
+  return char === 0x20 || char === 0x09;
+}
+
+const KEEP_ALIVE_TIMEOUT = /(?:^|[,;\s])timeout="?(\d+)/i;
+
+/**
+ * For how many ms the receiver keeps the connection for another request; 0: it does not, Infinity: it does not say for
+ * how long (RFC 9112, 9.3; Keep-Alive as in RFC 2068, 19.7.1).
+ */
+export function keptAliveMs({ isVersion10, headers }: ResponseHead): number {
+  const options = headers
+    .filter(([name]) => name === 'connection')
+    .flatMap(([, value]) => value.toLowerCase().split(','));
+  const has = (option: string): boolean => options.some((text) => text.trim() === option);
+  if (has('close') || (isVersion10 && !has('keep-alive'))) return 0;
+  const [, seconds] = KEEP_ALIVE_TIMEOUT.exec(headers.find(([name]) => name === 'keep-alive')?.[1] ?? '') ?? [];
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000;
 }

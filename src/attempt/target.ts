@@ -5,8 +5,8 @@ import { literalAddress, portOf } from './guard.ts';
 export type Target = {
   url: URL;
   origin: string;
-  /** What the request line gets: path and query, exactly as the serialised URL has them. */
-  path: string;
+  /** The beginning of every request: the request line, with path and query exactly as the serialised URL has them. */
+  requestHead: string;
   /** Without brackets around IPv6; as the URL has it otherwise. */
   hostname: string;
   port: number;
@@ -32,11 +32,12 @@ export function createTargets(): (url: string) => Target {
 }
 
 export function parseTarget(url: URL): Target {
+  const path = url.href.slice(url.origin.length);
   const hostname = literalAddress(url.hostname) ?? url.hostname;
   return {
     url,
     origin: url.origin,
-    path: url.href.slice(url.origin.length),
+    requestHead: `POST ${path} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: keep-alive\r\n`,
     hostname,
     port: portOf(url),
     isHttps: url.protocol === 'https:',

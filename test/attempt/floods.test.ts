@@ -1,9 +1,6 @@
 // Receivers that never stop sending: whatever they hide their bytes in, few of those bytes are read, and nobody waits.
 import assert from 'node:assert/strict';
-import { channel } from 'node:diagnostics_channel';
-import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ReadingTime } from '../../src/attempt/reading-time.ts';
@@ -14,6 +11,7 @@ import { arrival, until } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { OK } from './receiver.ts';
 import type { Reply } from './receiver.ts';
+import { watchSockets } from './watch-sockets.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -87,16 +85,6 @@ const flood =
     socket.on('drain', go);
     go();
   };
-
-/** The sockets of this process that connect from now on, receivers' ends not among them. */
-function watchSockets(t: TestContext): Socket[] {
-  const sockets: Socket[] = [];
-  const take = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
-  const connecting = channel('net.client.socket');
-  connecting.subscribe(take);
-  t.after(() => connecting.unsubscribe(take));
-  return sockets;
-}
 
 describe('an endless response is cut early, not at the deadline', () => {
   for (const { name, start, more, code, error } of KINDS) {

@@ -4,14 +4,14 @@ import { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
-import type { Client, Dispatcher } from 'undici';
-import { createIntake } from '../../src/attempt/intake.ts';
-import { ConnectionGoneError, createPools, IDLE_CONNECTIONS_MAX } from '../../src/attempt/pools.ts';
+import { Connection } from '../../src/attempt/connection.ts';
+import { createPools, IDLE_CONNECTIONS_MAX } from '../../src/attempt/pools.ts';
 import { ReadingTime } from '../../src/attempt/reading-time.ts';
 import { send } from '../../src/attempt/send.ts';
 import { parseTarget } from '../../src/attempt/target.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { startAttempting } from './attempting.ts';
 import { turn, until } from './event-loop.ts';
 import { certificate, OK, testCa } from './receiver.ts';
@@ -70,6 +70,63 @@ describe('a connection', () => {
     for (let i = 0; i < 3; i++) assert.equal((await attempt()).outcome, 'succeeded');
     assert.deepEqual(connectionsOf(receiver.requests), [1, 2, 3]);
     assert.deepEqual(attempter.stats(), { idleConnections: 0 });
+  });
+
+  for (const [says, keptMs] of [
+    ['', 30_000],
+    ['keep-alive: timeout=5, max=100\r\n', 4_000],
+    ['keep-alive: max=100, timeout=600\r\n', 30_000],
+  ] as const) {
+    test(`is closed by us after ${keptMs} ms without use (${JSON.stringify(says)})`, async (t) => {
+      const clock = new ManualClock();
+      const reply: Reply = (socket) => socket.write(`HTTP/1.1 200 OK\r\n${says}content-length: 0\r\n\r\n`);
+      const { attempt, attempter, receiver } = await startAttempting(t, { clock, reply });
+      await attempt();
+      clock.advance(keptMs - 1);
+      assert.deepEqual(attempter.stats(), { idleConnections: 1 });
+      await attempt();
+      assert.deepEqual(connectionsOf(receiver.requests), [1, 1]);
+      clock.advance(keptMs);
+      await attempt();
+      assert.deepEqual(connectionsOf(receiver.requests), [1, 1, 2]);
+      // Also where nobody asks for it again, soon after.
+      clock.advance(keptMs + 1_000);
+      assert.deepEqual(attempter.stats(), { idleConnections: 0 });
+      await receiver.allClosed();
+      assert.equal(clock.timerCount, 0);
+    });
+  }
+
+  test('is not kept where the receiver closes it after a second: our request could meet that', async (t) => {
+    const reply: Reply = (socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\ncontent-length: 0\r\n\r\n');
+    const { attempt, receiver } = await startAttempting(t, { reply });
+    for (let i = 0; i < 2; i++) await attempt();
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 2]);
+    await receiver.allClosed();
+  });
+
+  for (const [status, fields] of [
+    [304, 'content-length: 5\r\n'],
+    [204, 'content-length: 5\r\n'],
+    [204, ''],
+  ] as const) {
+    test(`is kept after a ${status} (${JSON.stringify(fields)}), which has no body whatever it says`, async (t) => {
+      const reply: Reply = (socket) => socket.write(`HTTP/1.1 ${status} X\r\n${fields}\r\n`);
+      const { attempt, receiver } = await startAttempting(t, { reply });
+      for (let i = 0; i < 2; i++) assert.equal((await attempt()).responseCode, status);
+      assert.deepEqual(connectionsOf(receiver.requests), [1, 1]);
+    });
+  }
+
+  test('of HTTP/1.0 is kept only where the receiver offers it', async (t) => {
+    const reply: Reply = (socket, { connection }) =>
+      socket.write(
+        `HTTP/1.0 200 OK\r\n${connection === 2 ? 'Connection: Keep-Alive\r\n' : ''}content-length: 0\r\n\r\n`,
+      );
+    const { attempt, receiver } = await startAttempting(t, { reply });
+    for (let i = 0; i < 3; i++) assert.equal((await attempt()).outcome, 'succeeded');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 2, 2]);
   });
 
   test('is given up when the receiver closes it while idle', async (t) => {
@@ -153,10 +210,9 @@ describe('when the receiver closes a connection just as it is used again', () =>
     ['closed', (socket: Socket) => void socket.destroy()],
     ['reset', (socket: Socket) => void socket.resetAndDestroy()],
   ] as const) {
-    test(`nothing is written to one that turns out to be ${name}`, async (t) => {
+    test(`one that is ${name} already, which nobody has heard yet, costs no attempt`, async (t) => {
       const { attempt, receiver } = await startAttempting(t);
       await attempt();
-      // Between this turn's callbacks and the next write lies a look at the network.
       await turn();
       how(receiver.sockets[0]!);
       assert.equal((await attempt()).outcome, 'succeeded');
@@ -214,22 +270,13 @@ describe('when the receiver closes a connection just as it is used again', () =>
     }
   });
 
-  test('a connection that undici closed before writing counts as gone', async () => {
-    // Its idle time runs out in the very turn in which it is used again; no test can hit that.
-    const client = {
-      dispatch: (_: unknown, handler: Dispatcher.DispatchHandler) =>
-        handler.onResponseError!(null as never, new ConnectionGoneError()),
-    } as unknown as Client;
+  test('a connection that closed in the very turn in which it is used again counts as gone', async () => {
     const socket = new Socket();
-    const connection = {
-      client,
-      socket,
-      intake: createIntake(socket, new ReadingTime(systemClock)),
-      place: '',
-      isReused: true,
-    };
-    const what = { path: '/', headers: [], payload: new Uint8Array(), timeoutMs: 1_000 };
-    assert.equal((await send({ clock: systemClock, connection, ...what })).end, 'stale');
+    const connection = new Connection(socket, '', new ReadingTime(systemClock));
+    connection.isReused = true;
+    socket.destroy();
+    const request = { head: '', payload: new Uint8Array() };
+    assert.equal((await send({ clock: systemClock, connection, request, timeoutMs: 1_000 })).end, 'stale');
   });
 });
 

@@ -10,6 +10,7 @@ import { KEY, PAYLOAD, startAttempting, verify } from './attempting.ts';
 import { arrival } from './event-loop.ts';
 import { certificate, hasIPv6, testCa } from './receiver.ts';
 import type { Reply } from './receiver.ts';
+import { watchSockets } from './watch-sockets.ts';
 
 setDefaultCACertificates([testCa()]);
 
@@ -208,17 +209,22 @@ describe('an abort', () => {
     assert.equal(receiver.requests.length, 1);
   });
 
-  test('just after it began over kept connections, of several at once too, lets nothing out', async (t) => {
-    const { attempt, receiver, attempter, faults } = await startAttempting(t);
+  test('over a kept connection it is asked as the request is written, not a turn before', async (t) => {
+    const { attempt, receiver, faults } = await startAttempting(t);
+    const sockets = watchSockets(t);
     await Promise.all([attempt(), attempt(), attempt()]);
-    let mayWrite = true;
-    const attempts = Array.from({ length: 3 }, () => attempt({}, undefined, () => mayWrite));
-    mayWrite = false;
-    for (const { outcome } of await Promise.all(attempts)) assert.equal(outcome, 'cancelled');
-    assert.equal(receiver.requests.length, 3);
-    mayWrite = true;
-    assert.equal((await attempt({}, undefined, () => mayWrite)).outcome, 'succeeded');
-    assert.deepEqual([attempter.stats().idleConnections, faults], [1, []]);
+    for (const mayWrite of [false, true]) {
+      const written = sockets.map(({ bytesWritten }) => bytesWritten);
+      let asked = 0;
+      const ask = (): boolean => ++asked > 0 && mayWrite;
+      const attempts = Array.from({ length: 3 }, () => attempt({}, undefined, ask));
+      assert.equal(asked, 3);
+      for (const [n, { bytesWritten }] of sockets.entries()) assert.equal(bytesWritten > written[n]!, mayWrite);
+      for (const { outcome } of await Promise.all(attempts))
+        assert.equal(outcome, mayWrite ? 'succeeded' : 'cancelled');
+      assert.equal(receiver.requests.length, mayWrite ? 6 : 3);
+    }
+    assert.deepEqual([receiver.sockets.length, faults], [3, []]);
   });
 
   test('that never comes leaves no listener, and too late changes nothing', async (t) => {

@@ -397,7 +397,7 @@ describe('the response', () => {
     test(`${name}: ${outcome}`, async (t) => {
       const clock = new ManualClock();
       const how: Reply = typeof reply === 'string' ? write(reply) : reply;
-      const { attempt, receiver, faults } = await startAttempting(t, {
+      const { attempt, attempter, receiver, faults } = await startAttempting(t, {
         clock,
         async reply(socket, request) {
           await how(socket, request);
@@ -409,6 +409,7 @@ describe('the response', () => {
       assert.equal(result.outcome, outcome, String(result.error));
       assertShows(result, expected);
       assert.deepEqual(faults, []);
+      attempter.close();
       assert.equal(clock.timerCount, 0);
       assert.equal(receiver.sockets.length, 1);
       const isComplete = result.outcome === 'bad_status' || result.outcome === 'succeeded';

@@ -1,0 +1,84 @@
+// A connection to a receiver, for one exchange after the other. What comes goes to the exchange that is under way, in
+// pieces and within its reading time; what comes while there is none costs the connection.
+import type { Socket } from 'node:net';
+import type { ReadingTime } from './reading-time.ts';
+
+/** What a connection tells the exchange on it. */
+export interface Incoming {
+  /** So many bytes have come. */
+  readonly bytesRead: number;
+  /** Bytes have come. Returns how many of them are the exchange's; if not all, it is over. */
+  read(bytes: Buffer): number;
+  /** The other side has closed its side. */
+  ended(): void;
+  /** The connection is gone; null: without an error. */
+  lost(error: Error | null): void;
+}
+
+/** No more is read at once, so that no more than this passes a limit before anybody looks. */
+const PIECE_BYTES_MAX = 2_048;
+/** What is longer than this, as hardly any response is, waits for reading time. */
+const READ_AT_ONCE_BYTES_MAX = 2_048;
+
+export class Connection {
+  readonly socket: Socket;
+  /** Whom it may be used for: `environment origin`. */
+  readonly place: string;
+  /** Has carried an exchange before this one: it may have been closed at the other end meanwhile. */
+  isReused = false;
+  /** For how many ms the receiver keeps it from the end of the last exchange; 0: it does not. */
+  keptAliveMs = Number.POSITIVE_INFINITY;
+  readonly #readingTime: ReadingTime;
+  #exchange: Incoming | null = null;
+  /** What has come and is not read yet. */
+  #unread: Buffer | null = null;
+  #error: Error | null = null;
+
+  constructor(socket: Socket, place: string, readingTime: ReadingTime) {
+    this.socket = socket;
+    this.place = place;
+    this.#readingTime = readingTime;
+    socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    socket.on('end', () => this.#end());
+    socket.on('error', (error) => (this.#error = error));
+    socket.on('close', () => this.#exchange?.lost(this.#error));
+  }
+
+  /** From now on this exchange hears what comes. */
+  begin(exchange: Incoming): void {
+    this.#exchange = exchange;
+  }
+
+  /** The exchange is over. */
+  finish(): void {
+    this.#exchange = null;
+  }
+
+  #take(bytes: Buffer): void {
+    this.#unread = bytes;
+    this.#read();
+  }
+
+  readonly #read = (): void => {
+    while (this.#unread !== null && !this.socket.destroyed) {
+      const exchange = this.#exchange;
+      // An endless something would be read for as long as the connection is kept, and what lies behind a response be
+      // taken for the beginning of the next.
+      if (exchange === null) return void this.socket.destroy();
+      const isLong = exchange.bytesRead >= READ_AT_ONCE_BYTES_MAX;
+      if (isLong && !this.#readingTime.take(this.#read)) return void this.socket.pause();
+      this.#readPiece(exchange, this.#unread);
+    }
+    if (this.socket.isPaused()) this.socket.resume();
+  };
+
+  #readPiece(exchange: Incoming, bytes: Buffer): void {
+    const taken = exchange.read(bytes.length > PIECE_BYTES_MAX ? bytes.subarray(0, PIECE_BYTES_MAX) : bytes);
+    this.#unread = taken < bytes.length ? bytes.subarray(taken) : null;
+  }
+
+  #end(): void {
+    this.#exchange?.ended();
+    this.socket.destroy();
+  }
+}
