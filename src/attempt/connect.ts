@@ -1,8 +1,7 @@
 // A socket to a vetted address, or the reason why there is none: resolve → vet → connect → handshake, within one
 // budget. The address that was vetted is the one connected to: Node gets it as a literal and looks nothing up.
 import { constants } from 'node:crypto';
-import { connect as connectTcp, isIP } from 'node:net';
-import type { Socket } from 'node:net';
+import { isIP, Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import type { Outcome } from '../model/attempt.ts';
@@ -16,6 +15,7 @@ import { DnsError } from './resolver.ts';
 import type { Resolver } from './resolver.ts';
 import { ResponseFault } from './response-fault.ts';
 import type { Target } from './target.ts';
+import { TCP_OPTIONS, TcpSocket } from './tcp-socket.ts';
 
 type ConnectFailure = Extract<
   Outcome,
@@ -49,7 +49,6 @@ export const CONNECT_MS_MAX = 5_000;
 const NEXT_ADDRESS_MS = 250;
 const ADDRESSES_TRIED_MAX = 6;
 const HANDSHAKES_PER_TURN = 4;
-const TCP_OPTIONS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 /** What a hostile host could keep this thread busy with. */
 const TLS_OPTIONS = {
   // In DHE the host chooses the prime: with one of 10,000 bits a handshake takes a second. Browsers have given it up.
@@ -77,7 +76,7 @@ export function createConnect({ guard, resolver, clock }: { guard: Guard; resolv
   const connectWithin = async (run: Run, options: ConnectOptions): Promise<Socket> => {
     const addresses = await findAddresses(run, options);
     run.phase = 'connecting';
-    const tcp = await run.within(connectFirst(run, addresses, options.target.port));
+    const tcp = await run.within(connectFirst(run, addresses, options.target));
     if (!options.target.isHttps) return tcp;
     run.phase = 'the TLS handshake';
     secureContext ??= createSecureContext(TLS_OPTIONS);
@@ -181,7 +180,7 @@ class Run {
 }
 
 /** The first of the addresses that answers. A refusal moves on at once, silence after 250 ms. */
-function connectFirst(run: Run, addresses: readonly string[], port: number): Promise<Socket> {
+function connectFirst(run: Run, addresses: readonly string[], { port, isHttps }: Target): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const waiting = [...addresses];
     let trying = 0;
@@ -192,8 +191,8 @@ function connectFirst(run: Run, addresses: readonly string[], port: number): Pro
       const address = run.isOver ? undefined : waiting.shift();
       if (address === undefined) return;
       trying++;
-      const socket = connectTcp({ host: address, port, ...TCP_OPTIONS });
-      run.add(socket);
+      const socket = isHttps ? new Socket(TCP_OPTIONS) : new TcpSocket();
+      run.add(socket.connect({ host: address, port }));
       const onError = (error: NodeJS.ErrnoException): void => fail(socket, error);
       socket.once('error', onError);
       socket.once('connect', () => succeed(socket.off('error', onError), address));

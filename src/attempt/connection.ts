@@ -2,12 +2,13 @@
 // pieces and within its reading time; what comes while there is none costs the connection.
 import type { Socket } from 'node:net';
 import type { ReadingTime } from './reading-time.ts';
+import { TcpSocket } from './tcp-socket.ts';
 
 /** What a connection tells the exchange on it. */
 export interface Incoming {
   /** So many bytes have come. */
   readonly bytesRead: number;
-  /** Bytes have come. Returns how many of them are the exchange's; if not all, it is over. */
+  /** Bytes have come, to be read now. Returns how many of them are the exchange's; if not all, it is over. */
   read(bytes: Buffer): number;
   /** The other side has closed its side. */
   ended(): void;
@@ -38,7 +39,8 @@ export class Connection {
     this.socket = socket;
     this.place = place;
     this.#readingTime = readingTime;
-    socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    if (socket instanceof TcpSocket) socket.onBytes((bytes) => this.#take(bytes));
+    else socket.on('data', (bytes: Buffer) => this.#take(bytes));
     socket.on('end', () => this.#end());
     socket.on('error', (error) => (this.#error = error));
     socket.on('close', () => this.#exchange?.lost(this.#error));
@@ -57,6 +59,8 @@ export class Connection {
   #take(bytes: Buffer): void {
     this.#unread = bytes;
     this.#read();
+    // They are ours during this call only.
+    if (this.#unread !== null) this.#unread = Buffer.from(this.#unread);
   }
 
   readonly #read = (): void => {

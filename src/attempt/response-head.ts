@@ -20,6 +20,8 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r]*)?$/;
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110, 5.5 */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Of the Keep-Alive header, in seconds (RFC 2068, 19.7.1.1). */
+const KEEP_ALIVE_TIMEOUT = /(?:^|[,;\s])timeout="?(\d+)/i;
 
 /** Finds the end of one head in pieces of any size. */
 export class HeadReader {
@@ -39,13 +41,15 @@ export class HeadReader {
     const start = this.#bytes.length === 0 ? behindEmptyLines(bytes, from) : from;
     const end = this.#findEnd(bytes, start);
     const part = bytes.subarray(start, end ?? bytes.length);
-    this.#bytes = this.#bytes.length === 0 ? part : Buffer.concat([this.#bytes, part]);
+    // Most come in one piece, which need not be copied.
+    const all = end !== null && this.#bytes.length === 0 ? part : Buffer.concat([this.#bytes, part]);
+    this.#bytes = all;
     if (this.headerBytes > RESPONSE_HEADER_BYTES_MAX) throw new ResponseFault('headers_too_long');
     if (end === null) {
-      if (!isBeginning(this.#bytes)) throw malformed('it does not begin with HTTP/1.1');
+      if (!isBeginning(all)) throw malformed('it does not begin with HTTP/1.1');
       return bytes.length;
     }
-    this.head = parseHead(this.#bytes.toString('latin1', 0, this.#bytes.length - 2 * EMPTY_LINE_BYTES));
+    this.head = parseHead(all.toString('latin1', 0, all.length - 2 * EMPTY_LINE_BYTES));
     return end;
   }
 
@@ -86,20 +90,20 @@ function isBeginning(bytes: Buffer): boolean {
 function parseHead(text: string): ResponseHead {
   const [statusLine, ...lines] = text.split('\r\n');
   const match = STATUS_LINE.exec(statusLine!);
-  if (match === null) throw malformed('its status line is none');
+  if (match === null) throw malformed('its first line is no status line');
   const headers: [string, string][] = [];
   for (const line of lines) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon));
     const value = withoutSpaceAround(line, colon + 1);
-    if (!FIELD_NAME.test(name)) throw malformed('a header has no name');
-    if (!FIELD_VALUE.test(value)) throw malformed('a header has a control character');
+    if (!FIELD_NAME.test(name)) throw malformed('a header line has no valid name');
+    if (!FIELD_VALUE.test(value)) throw malformed('a header has a control character in it');
     headers.push([name.toLowerCase(), value]);
   }
   return { code: Number(match[2]), isVersion10: match[1] === '0', headers };
 }
 
-/** White space of HTTP only (RFC 9110, 5.6.3): `trim` would take a byte of a name in Latin-1, too. */
+/** HTTP's own white space (RFC 9110, 5.6.3): `trim` would also take 0xA0, which may be half of a letter. */
 function withoutSpaceAround(line: string, from: number): string {
   let start = from;
   let end = line.length;
@@ -112,11 +116,9 @@ function isSpace(char: number): boolean {
   return char === 0x20 || char === 0x09;
 }
 
-const KEEP_ALIVE_TIMEOUT = /(?:^|[,;\s])timeout="?(\d+)/i;
-
 /**
- * For how many ms the receiver keeps the connection for another request; 0: it does not, Infinity: it does not say for
- * how long (RFC 9112, 9.3; Keep-Alive as in RFC 2068, 19.7.1).
+ * For how many ms the receiver keeps the connection for another request (RFC 9112, 9.3); 0: it does not, Infinity: it
+ * does not say for how long.
  */
 export function keptAliveMs({ isVersion10, headers }: ResponseHead): number {
   const options = headers

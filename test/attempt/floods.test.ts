@@ -195,6 +195,21 @@ describe('what is no flood', () => {
     }
   });
 
+  test('long bodies that come at the same time are not mixed up', async (t) => {
+    const bodyOf = (connection: number): string => String.fromCharCode(64 + connection).repeat(16 * KIB);
+    const head = `HTTP/1.1 500 X\r\ncontent-length: ${16 * KIB}\r\n\r\n`;
+    const answers: (() => void)[] = [];
+    const reply: Reply = (socket, { connection }) => {
+      answers.push(() => void socket.write(head + bodyOf(connection)));
+      if (answers.length === 20) for (const answer of answers) answer();
+    };
+    const { attempt, receiver } = await startAttempting(t, { reply });
+    const results = await Promise.all(Array.from({ length: 20 }, () => attempt()));
+    const bodies = results.map(({ responseBody }) => Buffer.from(responseBody!).toString());
+    assert.deepEqual(bodies.toSorted(), Array.from({ length: 20 }, (_, i) => bodyOf(i + 1)).toSorted());
+    assert.equal(receiver.sockets.length, 20);
+  });
+
   test('but a second response behind a long one is no answer to the next attempt', async (t) => {
     const clock: Clock = { ...systemClock, afterTurn: (callback) => void arrival().then(callback) };
     const head = 'HTTP/1.1 200 OK\r\ncontent-length: 8000\r\na: ';
