@@ -26,7 +26,8 @@ export class KeptBody {
     if (end <= from) return;
     const needed = this.#bytes + end - from;
     if (needed > this.#buffer.length) this.#growTo(this.#bytes === 0 ? needed : Math.min(2 * needed, this.#bytesMax));
-    chunk.copy(this.#buffer, this.#bytes, from, end);
+    // Not `chunk.copy`: called with a short array as its target, V8 first moves that out of its own heap.
+    this.#buffer.set(chunk.subarray(from, end), this.#bytes);
     this.#bytes = needed;
   }
 

@@ -43,12 +43,12 @@ export function readEventBody(body: Record<string, unknown>): EventBody {
   // Validation has seen an object, and the reader keeps objects of this name as they were sent.
   const raw = body as unknown as RawObject;
   if (raw.bytes.length > BODY_BYTES_MAX) throw bodyTooLarge(raw.bytes.length);
-  const bytes = raw.copyBytes();
+  const bytes = raw.keptBytes();
   let parsed: { value: unknown } | null = null;
   return {
     bytes,
     parse() {
-      parsed ??= { value: parseBody(Buffer.from(bytes.buffer).toString()) };
+      parsed ??= { value: parseBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) };
       return parsed.value;
     },
   };

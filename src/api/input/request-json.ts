@@ -38,6 +38,9 @@ export class JsonItem {
   }
 }
 
+/** What a kept object may hold of a request beside its own bytes: less than the objects made of any event take. */
+const KEPT_BESIDE_BYTES = 512;
+
 /** An object that was checked and not parsed. Valid only as long as the request's bytes are. */
 export class RawObject {
   /** A view of the request's bytes, from `{` to `}`. */
@@ -47,9 +50,10 @@ export class RawObject {
     this.bytes = bytes;
   }
 
-  /** For keeping: it does not hold on to the rest of the request. */
-  copyBytes(): Uint8Array {
-    return new Uint8Array(this.bytes);
+  /** For keeping: it does not hold on to much more than itself. Mostly no copy, which costs a microsecond. */
+  keptBytes(): Uint8Array {
+    const { bytes } = this;
+    return bytes.buffer.byteLength - bytes.length <= KEPT_BESIDE_BYTES ? bytes : new Uint8Array(bytes);
   }
 
   text(): string {
