@@ -48,7 +48,8 @@ export class Dispatcher {
   readonly #work: WorkFinder;
   readonly #sweepLoop: Loop;
   #isRunning = false;
-  #isPumpPlanned = false;
+  /** Attempts, and looks at those that could not start after all. */
+  #startedInTurn = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -204,27 +205,28 @@ export class Dispatcher {
 
   /**
    * Starts attempts while there are slots, and destinations that may. To be called also when results can be stored
-   * again, and when the lease was renewed. A start takes up to a tenth of a millisecond (a socket, a signature), and an
-   * event may have thousands of deliveries: after some of them all else gets its turn.
+   * again, and when the lease was renewed. In each turn so many at most, whatever made them possible: a start takes up
+   * to a tenth of a millisecond (a socket, a signature), and an event may have thousands of deliveries. Answers that
+   * come a thousand at a time, each letting another attempt start, would go on coming so, and fill the memory between.
    */
   pump(): void {
-    if (this.#isPumpPlanned) return;
-    for (let started = 0; started < STARTS_PER_TURN; started++) {
+    while (this.#startedInTurn < STARTS_PER_TURN) {
       const mayStart = this.#isRunning && this.#slots.isFree() && this.#options.pipeline.mayRun();
       const areScarce = this.#slots.areScarce();
       const queue = mayStart ? this.#queues.firstReady(areScarce) : null;
       if (queue === null) return;
+      if (this.#startedInTurn++ === 0) this.#options.clock.afterTurn(() => this.#beginTurn());
       const at = this.#queues.instant();
       // Time has passed since the queue was found ready: its rate limit may have been lowered, its window be smaller.
       const isReady = queue.startableAt(at) <= at.monotonic;
       if (isReady && (!areScarce || queue.isWithinEarned(at))) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }
-    this.#isPumpPlanned = true;
-    this.#options.clock.afterTurn(() => {
-      this.#isPumpPlanned = false;
-      this.pump();
-    });
+  }
+
+  #beginTurn(): void {
+    this.#startedInTurn = 0;
+    this.pump();
   }
 
   /** One attempt, from its start until it is settled. Never rejects. */

@@ -108,6 +108,31 @@ describe('very many deliveries of one event', () => {
   });
 });
 
+describe('a turn', () => {
+  test('starts 64 attempts at most, however many answers come in it', async () => {
+    const { clock, onWire, offer } = await setUp({ slots: 200 });
+    const turns: (() => void)[] = [];
+    clock.afterTurn = (callback) => void turns.push(callback);
+    const takeTurn = async (): Promise<void> => {
+      for (const callback of turns.splice(0)) callback();
+      await settle();
+    };
+    for (let n = 0; n < 200; n++) offer(`dst_${n}`, 5);
+    await settle();
+    const counts = [onWire.size];
+    for (let i = 0; i < 4; i++) {
+      await takeTurn();
+      counts.push(onWire.size);
+    }
+    assert.deepEqual(counts, [64, 128, 192, 200, 200]);
+    for (const { end } of [...onWire.values()]) end();
+    await settle();
+    assert.equal(onWire.size, 64);
+    await takeTurn();
+    assert.equal(onWire.size, 128);
+  });
+});
+
 describe('slots', () => {
   test('are for everybody up to the half; the others go to newcomers, and to those who have earned them', async () => {
     const { clock, offer, onWire, onWireOf, storing } = await setUp();
