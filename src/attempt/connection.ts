@@ -33,6 +33,8 @@ export class Connection {
   #exchange: Incoming | null = null;
   /** What has come and is not read yet. */
   #unread: Buffer | null = null;
+  #isEnded = false;
+  #isGone = false;
   #error: Error | null = null;
 
   constructor(socket: Socket, place: string, readingTime: ReadingTime) {
@@ -41,9 +43,15 @@ export class Connection {
     this.#readingTime = readingTime;
     if (socket instanceof TcpSocket) socket.onBytes((bytes) => this.#take(bytes));
     else socket.on('data', (bytes: Buffer) => this.#take(bytes));
-    socket.on('end', () => this.#end());
     socket.on('error', (error) => (this.#error = error));
-    socket.on('close', () => this.#exchange?.lost(this.#error));
+    socket.on('end', () => {
+      this.#isEnded = true;
+      if (this.#unread === null) this.#end();
+    });
+    socket.on('close', () => {
+      this.#isGone = true;
+      if (this.#unread === null) this.#end();
+    });
   }
 
   /** From now on this exchange hears what comes. */
@@ -64,7 +72,7 @@ export class Connection {
   }
 
   readonly #read = (): void => {
-    while (this.#unread !== null && !this.socket.destroyed) {
+    while (this.#unread !== null) {
       const exchange = this.#exchange;
       // An endless something would be read for as long as the connection is kept, and what lies behind a response be
       // taken for the beginning of the next.
@@ -73,7 +81,8 @@ export class Connection {
       if (isLong && !this.#readingTime.take(this.#read)) return void this.socket.pause();
       this.#readPiece(exchange, this.#unread);
     }
-    if (this.socket.isPaused()) this.socket.resume();
+    if (this.#isEnded || this.#isGone) this.#end();
+    else if (this.socket.isPaused()) this.socket.resume();
   };
 
   #readPiece(exchange: Incoming, bytes: Buffer): void {
@@ -81,8 +90,10 @@ export class Connection {
     this.#unread = taken < bytes.length ? bytes.subarray(taken) : null;
   }
 
+  /** Only once all is read: pausing holds up bytes, but neither the end of TLS nor an error of writing. */
   #end(): void {
-    this.#exchange?.ended();
+    if (this.#isEnded) this.#exchange?.ended();
+    if (this.#isGone) this.#exchange?.lost(this.#error);
     this.socket.destroy();
   }
 }

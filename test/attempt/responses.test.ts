@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { setDefaultCACertificates } from 'node:tls';
 import type { AttemptResult, Outcome } from '../../src/model/attempt.ts';
 import { startAttempting } from './attempting.ts';
 import { arrival } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { chunked, head, OK } from './receiver.ts';
+import { certificate, chunked, head, OK, testCa } from './receiver.ts';
 import type { Reply } from './receiver.ts';
 
 const KIB = 1_024;
@@ -415,6 +416,29 @@ describe('the response', () => {
       const isComplete = result.outcome === 'bad_status' || result.outcome === 'succeeded';
       // Anything but a complete response costs the connection.
       if (!isComplete) await receiver.allClosed();
+    });
+  }
+});
+
+describe('a long response over TLS with the end of the connection right behind it', () => {
+  setDefaultCACertificates([testCa()]);
+  const body = 'x'.repeat(10 * KIB);
+  for (const [name, text] of [
+    ['a length', head(500, `content-length: ${body.length}`) + body],
+    ['chunks', head(500, 'transfer-encoding: chunked') + chunked(body, '')],
+    ['nothing but that end', head(500) + body],
+  ] as const) {
+    test(`is read whole: ${name}`, async (t) => {
+      const reply: Reply = (socket) => socket.end(text);
+      const { attempt, attempter, receiver } = await startAttempting(t, {
+        reply,
+        receiver: { tls: certificate('good') },
+      });
+      const result = await attempt();
+      assert.equal(result.outcome, 'bad_status', String(result.error));
+      assertShows(result, { code: 500, body, truncated: false });
+      await receiver.allClosed();
+      assert.deepEqual(attempter.stats(), { idleConnections: 0 });
     });
   }
 });
