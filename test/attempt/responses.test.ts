@@ -4,11 +4,13 @@ import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import type { AttemptResult, Outcome } from '../../src/model/attempt.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { startAttempting } from './attempting.ts';
 import { arrival } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { certificate, chunked, head, OK, testCa } from './receiver.ts';
 import type { Reply } from './receiver.ts';
+import { watchSockets } from './watch-sockets.ts';
 
 const KIB = 1_024;
 
@@ -441,6 +443,27 @@ describe('a long response over TLS with the end of the connection right behind i
       assert.deepEqual(attempter.stats(), { idleConnections: 0 });
     });
   }
+});
+
+test('a long response is read whole though the rest of the request meets a closed connection', async (t) => {
+  const sockets = watchSockets(t);
+  // As on a busy node: there is no time to read before the connection is gone.
+  const afterTurn = (callback: () => void): void => {
+    if (sockets.at(-1)!.closed) setImmediate(callback);
+    else sockets.at(-1)!.once('close', () => setImmediate(callback));
+  };
+  const { attempt, receiver } = await startAttempting(t, { clock: { ...systemClock, afterTurn } });
+  const body = 'x'.repeat(10 * KIB);
+  receiver.onConnection((socket) => {
+    socket.once('data', () => {
+      socket.pause();
+      socket.write(head(413, `content-length: ${body.length}`) + body, () => socket.destroy());
+    });
+  });
+  // More than all buffers on the way hold.
+  const result = await attempt({ payload: new Uint8Array(16 * KIB * KIB) });
+  assert.equal(result.outcome, 'bad_status', String(result.error));
+  assertShows(result, { code: 413, body, truncated: false });
 });
 
 function assertShows(result: AttemptResult, expected: Omit<Case, 'name' | 'reply' | 'outcome'>): void {
