@@ -31,7 +31,8 @@ export function createBody({ code, headers }: ResponseHead, kept: KeptBody): Res
   // Whatever their headers say of what another request would have got.
   if (code === 204 || code === 304) return new SizedBody(0, kept);
   if (codings.length > 0) {
-    return codings.at(-1)!.trim().toLowerCase() === 'chunked' ? new ChunkedBody(kept) : new BodyUntilClose(kept);
+    const last = codings.map((coding) => coding.trim().toLowerCase()).findLast((coding) => coding !== '');
+    return last === 'chunked' ? new ChunkedBody(kept) : new BodyUntilClose(kept);
   }
   if (lengths.length === 0) return new BodyUntilClose(kept);
   const [, length] = lengths[0]!;

@@ -21,7 +21,7 @@ const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110, 5.5 */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Of the Keep-Alive header, in seconds (RFC 2068, 19.7.1.1). */
-const KEEP_ALIVE_TIMEOUT = /(?:^|[,;\s])timeout="?(\d+)/i;
+const KEEP_ALIVE_TIMEOUT = /(?:^|[,;\s])timeout\s*=\s*"?(\d+)/i;
 
 /** Finds the end of one head in pieces of any size. */
 export class HeadReader {
@@ -125,7 +125,9 @@ export function keptAliveMs({ isVersion10, headers }: ResponseHead): number {
     .filter(([name]) => name === 'connection')
     .flatMap(([, value]) => value.toLowerCase().split(','));
   const has = (option: string): boolean => options.some((text) => text.trim() === option);
-  if (has('close') || (isVersion10 && !has('keep-alive'))) return 0;
+  // HTTP/1.0 has no transfer codings: where such a response ends is a guess (RFC 9112, 6.1).
+  const mayBeKept = !isVersion10 || (has('keep-alive') && headers.every(([name]) => name !== 'transfer-encoding'));
+  if (has('close') || !mayBeKept) return 0;
   const [, seconds] = KEEP_ALIVE_TIMEOUT.exec(headers.find(([name]) => name === 'keep-alive')?.[1] ?? '') ?? [];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000;
 }

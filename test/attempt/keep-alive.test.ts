@@ -76,6 +76,7 @@ describe('a connection', () => {
     ['', 30_000],
     ['keep-alive: timeout=5, max=100\r\n', 4_000],
     ['keep-alive: max=100, timeout=600\r\n', 30_000],
+    ['keep-alive: timeout = 5\r\n', 4_000],
   ] as const) {
     test(`is closed by us after ${keptMs} ms without use (${JSON.stringify(says)})`, async (t) => {
       const clock = new ManualClock();
@@ -127,6 +128,14 @@ describe('a connection', () => {
     const { attempt, receiver } = await startAttempting(t, { reply });
     for (let i = 0; i < 3; i++) assert.equal((await attempt()).outcome, 'succeeded');
     assert.deepEqual(connectionsOf(receiver.requests), [1, 2, 2]);
+  });
+
+  test('of HTTP/1.0 is given up after a transfer coding, whatever the receiver offers', async (t) => {
+    const fields = 'connection: keep-alive\r\ntransfer-encoding: chunked\r\n';
+    const reply: Reply = (socket) => socket.write(`HTTP/1.0 200 OK\r\n${fields}\r\n0\r\n\r\n`);
+    const { attempt, receiver } = await startAttempting(t, { reply });
+    for (let i = 0; i < 2; i++) assert.equal((await attempt()).outcome, 'succeeded');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 2]);
   });
 
   test('is given up when the receiver closes it while idle', async (t) => {

@@ -100,6 +100,11 @@ test('a response says the same in whatever pieces it comes', () => {
   );
 });
 
+test('a list of codings may have empty elements', () => {
+  const text = head(200, 'transfer-encoding: gzip, chunked, ,') + chunked('ok', '');
+  assert.equal(readPieces([Buffer.from(text)])?.body, 'ok');
+});
+
 describe('beside Node’s own client', () => {
   let sent = Buffer.alloc(0);
   const server = createServer((socket) => {
