@@ -36,7 +36,8 @@ type DispatcherOptions = {
   onError: (error: unknown, where: BackgroundStep) => void;
 };
 
-const STARTS_PER_TURN = 64;
+/** Without letting all else have its turn. A turn of the event loop has no more, then. */
+const STARTS_MAX = 64;
 /** They take 6 ms where a queue has to be made for each, else 1. */
 const OFFERS_PER_TURN = 500;
 const SWEEP_INTERVAL_MS = 30_000;
@@ -48,8 +49,8 @@ export class Dispatcher {
   readonly #work: WorkFinder;
   readonly #sweepLoop: Loop;
   #isRunning = false;
-  /** Attempts, and looks at those that could not start after all. */
-  #startedInTurn = 0;
+  /** Since all else had its turn; looks at those that could not start after all count too. */
+  #starts = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -205,17 +206,17 @@ export class Dispatcher {
 
   /**
    * Starts attempts while there are slots, and destinations that may. To be called also when results can be stored
-   * again, and when the lease was renewed. In each turn so many at most, whatever made them possible: a start takes up
-   * to a tenth of a millisecond (a socket, a signature), and an event may have thousands of deliveries. Answers that
-   * come a thousand at a time, each letting another attempt start, would go on coming so, and fill the memory between.
+   * again, and when the lease was renewed. After so many of them all else gets its turn, whatever made them possible: a
+   * start takes up to a tenth of a millisecond (a socket, a signature), and an event may have thousands of deliveries.
+   * Answers that come a thousand at a time, each letting another attempt start, would go on coming so.
    */
   pump(): void {
-    while (this.#startedInTurn < STARTS_PER_TURN) {
+    while (this.#starts < STARTS_MAX) {
       const mayStart = this.#isRunning && this.#slots.isFree() && this.#options.pipeline.mayRun();
       const areScarce = this.#slots.areScarce();
       const queue = mayStart ? this.#queues.firstReady(areScarce) : null;
       if (queue === null) return;
-      if (this.#startedInTurn++ === 0) this.#options.clock.afterTurn(() => this.#beginTurn());
+      if (++this.#starts === STARTS_MAX) this.#options.clock.afterTurn(() => this.#startMore());
       const at = this.#queues.instant();
       // Time has passed since the queue was found ready: its rate limit may have been lowered, its window be smaller.
       const isReady = queue.startableAt(at) <= at.monotonic;
@@ -224,8 +225,8 @@ export class Dispatcher {
     }
   }
 
-  #beginTurn(): void {
-    this.#startedInTurn = 0;
+  #startMore(): void {
+    this.#starts = 0;
     this.pump();
   }
 
