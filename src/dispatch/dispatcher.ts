@@ -216,18 +216,18 @@ export class Dispatcher {
       const areScarce = this.#slots.areScarce();
       const queue = mayStart ? this.#queues.firstReady(areScarce) : null;
       if (queue === null) return;
-      if (++this.#starts === STARTS_MAX) this.#options.clock.afterTurn(() => this.#startMore());
+      if (++this.#starts === STARTS_MAX) {
+        this.#options.clock.afterTurn(() => {
+          this.#starts = 0;
+          this.pump();
+        });
+      }
       const at = this.#queues.instant();
       // Time has passed since the queue was found ready: its rate limit may have been lowered, its window be smaller.
       const isReady = queue.startableAt(at) <= at.monotonic;
       if (isReady && (!areScarce || queue.isWithinEarned(at))) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }
-  }
-
-  #startMore(): void {
-    this.#starts = 0;
-    this.pump();
   }
 
   /** One attempt, from its start until it is settled. Never rejects. */
