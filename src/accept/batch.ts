@@ -6,7 +6,7 @@ import type { GroupCommit } from '../runtime/group-commit.ts';
 import type { AcceptResult, NewEvent, ReplayRequest, ReplayResult, Store } from '../store/store.ts';
 
 /** Events, their deliveries, the bytes of their bodies. An event with more than all deliveries goes alone. */
-const BATCH_MAX = { items: 500, units: 5_000, bytes: 4 * 1024 * 1024 };
+const BATCH_MAX = { items: 250, units: 2_500, bytes: 2 * 1024 * 1024 };
 /**
  * Beyond this the answer is 503 at once: a queue that only grows helps nobody. Of one environment while no other has
  * anything waiting; all together less than twice as much. A delivery takes about 110 bytes.
@@ -21,7 +21,7 @@ export function createAcceptBatches(options: {
   const { store, clock } = options;
   return createGroupCommit({
     clock,
-    concurrency: store.lanes?.accepting ?? 1,
+    lane: store.lanes?.accepting,
     limits: { batch: BATCH_MAX, waiting: WAITING_MAX },
     queueOf: (event) => event.environment,
     unitsOf: (event) => event.deliveries.length,
@@ -38,9 +38,10 @@ export function createReplayTurns(options: {
   clock: Clock;
 }): GroupCommit<ReplayRequest, ReplayResult> {
   const { store, clock } = options;
+  const lane = store.lanes?.accepting;
   return createGroupCommit({
     clock,
-    concurrency: store.lanes?.accepting ?? 1,
+    lane: lane?.areParallel ? { ...lane, itemsMin: 1 } : undefined,
     limits: { batch: { ...BATCH_MAX, items: 1 }, waiting: { ...WAITING_MAX, items: WAITING_REPLAYS_MAX } },
     queueOf: (replay) => replay.environment,
     unitsOf: (replay) => replay.deliveries.length,

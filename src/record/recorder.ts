@@ -30,8 +30,8 @@ export type AttemptToRecord = {
 /** What is stored now: the decision, or null where the delivery was finished, pruned or taken over by another. */
 type Recorded = { decision: Decision | null };
 
-const BATCH_RESULTS_MAX = 1_000;
-const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+const BATCH_RESULTS_MAX = 500;
+const BATCH_BYTES_MAX = 2 * 1024 * 1024;
 const NO_LIMIT = Number.POSITIVE_INFINITY;
 const RETRY_DELAY_MS = 250;
 
@@ -55,7 +55,7 @@ export class Recorder {
     this.#options = options;
     this.#commits = createGroupCommit({
       clock: options.clock,
-      concurrency: options.store.lanes?.recording ?? 1,
+      lane: options.store.lanes?.recording,
       limits: {
         batch: { items: BATCH_RESULTS_MAX, units: BATCH_RESULTS_MAX, bytes: BATCH_BYTES_MAX },
         // Dispatch bounds how many results can be waiting: it starts nothing while they are not written.

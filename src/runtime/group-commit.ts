@@ -1,8 +1,10 @@
 // Group commit: whatever arrives while one batch is being written makes the next one. No timer, so an idle
-// system answers at once and a busy one shares each fsync among hundreds. Where several batches can be written side by
-// side, the statements of one overlap the fsync of another.
+// system answers at once and a busy one shares each fsync among hundreds. A batch of some size goes to the store also
+// while another is being written: side by side, the statements of one overlap the fsync of another; one behind the
+// other, the store need not wait for the next.
 //
 // Items wait in queues, which share every batch: what one of them brings delays the first of another by one batch.
+import type { Lane } from '../model/lane.ts';
 import type { Clock } from './clock.ts';
 
 /** Items, and the sums of `unitsOf` and of `bytesOf` over them. */
@@ -25,8 +27,8 @@ export interface GroupCommit<Item, Result> {
   idle(): Promise<void>;
 }
 
+const ONE_AT_A_TIME: Lane = { batches: 1, itemsMin: Number.POSITIVE_INFINITY, areParallel: false };
 /** Of a full batch. */
-const PART_TO_WRITE_BESIDE = 0.2;
 const PART_TO_SHARE = 0.5;
 
 type GroupCommitOptions<Item, Result> = {
@@ -36,11 +38,8 @@ type GroupCommitOptions<Item, Result> = {
   bytesOf: (item: Item) => number;
   /** In which queue an item waits. There are few, and each is kept for good. Default: all in one. */
   queueOf?: (item: Item) => number;
-  /**
-   * Batches written side by side. A further one starts only when it would be a good part of a full one, or has
-   * something of a queue of which nothing is being written. Default 1.
-   */
-  concurrency?: number;
+  /** Default: one batch at a time. */
+  lane?: Lane;
   /** Writes a batch; one result per item, in order. A rejection is every item's rejection. */
   write: (items: Item[]) => Promise<Result[]>;
 };
@@ -69,6 +68,7 @@ export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item
 
 class Batches<Item, Result> implements GroupCommit<Item, Result> {
   readonly #options: GroupCommitOptions<Item, Result>;
+  readonly #lane: Lane;
   readonly #queues = new Map<number, Queue<Item, Result>>();
   readonly #load: Load = noLoad();
   #served = 0;
@@ -78,6 +78,7 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
 
   constructor(options: GroupCommitOptions<Item, Result>) {
     this.#options = options;
+    this.#lane = options.lane ?? ONE_AT_A_TIME;
   }
 
   submit(item: Item): Promise<Result> | null {
@@ -113,8 +114,9 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
     return MEASURES.every((of) => queue.load[of] + load[of] <= 2 * waiting[of] - this.#load[of] - load[of]);
   }
 
-  /** After the current turn: requests that were read together are written together. */
+  /** Few items after the current turn: requests that were read together are written together. */
   #planStart(): void {
+    if (this.#isWorthALane()) return void this.#run();
     if (this.#isPlanned || !this.#mayStart()) return;
     this.#isPlanned = true;
     this.#options.clock.afterTurn(() => {
@@ -123,13 +125,16 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
     });
   }
 
-  /** Many small batches side by side would cost more than they gain: each has its price. */
   #mayStart(): boolean {
-    const { limits, concurrency = 1 } = this.#options;
-    if (this.#load.items === 0 || this.#writing === 0) return this.#load.items > 0;
-    if (this.#writing >= concurrency) return false;
-    if (this.#load.items >= limits.batch.items * PART_TO_WRITE_BESIDE) return true;
+    const { batches, areParallel } = this.#lane;
+    if (this.#writing === 0) return this.#load.items > 0;
+    if (this.#isWorthALane()) return true;
+    if (!areParallel || this.#writing >= batches) return false;
     return this.#queues.values().some(({ entries, writing }) => entries.length > 0 && writing === 0);
+  }
+
+  #isWorthALane(): boolean {
+    return this.#load.items >= this.#lane.itemsMin && this.#writing < this.#lane.batches;
   }
 
   #start(): void {

@@ -25,6 +25,7 @@ import type {
   SigningKeyId,
   SubscriptionId,
 } from '../model/id.ts';
+import type { Lane } from '../model/lane.ts';
 import type { EndedUnsent } from '../model/observer.ts';
 import type { Operation, OperationAction, OperationEnd } from '../model/operation.ts';
 import type { Subscription } from '../model/subscription.ts';
@@ -33,7 +34,7 @@ import type { ClusterStore } from './cluster-store.ts';
 
 export interface Store
   extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, OperationStore, MaintenanceStore, StatsStore {
-  /** How many batches are worth having under way at a time; absent: one of each. */
+  /** How batches are best handed in; absent: one of each at a time. */
   readonly lanes?: Lanes;
   /** Absent: the store admits one server at a time, which owns every shard. */
   readonly cluster?: ClusterStore;
@@ -49,7 +50,7 @@ export interface Store
 /** What a command has beside a running server: nothing that touches deliveries, which the server counts in memory. */
 export type ToolStore = Pick<Store, 'readEnvironments' | 'listApiKeys' | 'createApiKey' | 'revokeApiKey' | 'close'>;
 
-type Lanes = { accepting: number; recording: number };
+type Lanes = { accepting: Lane; recording: Lane };
 
 // ── Configuration: keys, destinations, subscriptions ─────────────────────────────────────────────────────
 

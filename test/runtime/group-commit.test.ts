@@ -3,14 +3,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createGroupCommit } from '../../src/runtime/group-commit.ts';
+import type { Lane } from '../../src/model/lane.ts';
 
 const LIMITS = {
   batch: { items: 4, units: 100, bytes: 100 },
   waiting: { items: 10, units: 1_000, bytes: 1_000 },
 };
 
+const SIDE_BY_SIDE: Lane = { batches: 2, itemsMin: 2, areParallel: true };
+const BEHIND: Lane = { ...SIDE_BY_SIDE, areParallel: false };
+
 /** A commit whose batches are written one at a time, each when the test says so. */
-function heldCommit(limits = LIMITS, concurrency = 1) {
+function heldCommit(limits = LIMITS, lane?: Lane) {
   const batches: number[][] = [];
   const releases: ((error?: Error) => void)[] = [];
   const commit = createGroupCommit<number, string>({
@@ -18,7 +22,7 @@ function heldCommit(limits = LIMITS, concurrency = 1) {
     clock: systemClock,
     unitsOf: () => 0,
     bytesOf: (item) => item,
-    concurrency,
+    lane,
     write: (items) => {
       batches.push(items);
       return new Promise((resolve, reject) => {
@@ -96,7 +100,7 @@ test('what could not be written is everyone’s error, and the next batch goes o
 });
 
 test('several are written side by side once enough is waiting, and each answers its own', async () => {
-  const { commit, batches, release } = heldCommit({ ...LIMITS, batch: { ...LIMITS.batch, items: 10 } }, 2);
+  const { commit, batches, release } = heldCommit(LIMITS, SIDE_BY_SIDE);
   const first = commit.submit(1)!;
   await turn();
   const second = commit.submit(2)!;
@@ -123,19 +127,38 @@ test('several are written side by side once enough is waiting, and each answers 
   await idle;
 });
 
+test('enough for a batch goes at once: nobody waits for the rest of the turn', async () => {
+  const { commit, batches, release } = heldCommit(LIMITS, BEHIND);
+  const all = [1, 2, 3].map((item) => commit.submit(item)!);
+  assert.deepEqual(batches, [[1, 2]], 'before the turn ends');
+  await turn();
+  assert.equal(batches.length, 1, 'one alone is not worth a batch of its own');
+  all.push(commit.submit(4)!);
+  assert.deepEqual(batches[1], [3, 4]);
+  all.push(commit.submit(5)!, commit.submit(6)!);
+  await turn();
+  assert.equal(batches.length, 2, 'no more than two at a time');
+  release();
+  await turn();
+  assert.deepEqual(batches[2], [5, 6]);
+  release();
+  release();
+  assert.deepEqual(await Promise.all(all), ['1!', '2!', '3!', '4!', '5!', '6!']);
+});
+
 type Item = { of: number; name: string; units?: number };
 
 /** Of two queues; every batch is written when the test says so. */
-function sharedCommit({ concurrency = 1, itemsMax = 10 } = {}) {
+function sharedCommit(lane?: Lane) {
   const batches: string[] = [];
   const releases: (() => void)[] = [];
   const commit = createGroupCommit<Item, string>({
-    limits: { batch: { items: itemsMax, units: 10, bytes: 10 }, waiting: { items: 12, units: 120, bytes: 120 } },
+    limits: { batch: { items: 10, units: 10, bytes: 10 }, waiting: { items: 12, units: 120, bytes: 120 } },
     clock: systemClock,
     queueOf: ({ of }) => of,
     unitsOf: ({ units = 0 }) => units,
     bytesOf: () => 0,
-    concurrency,
+    lane,
     write: (items) => {
       batches.push(items.map(({ name }) => name).join(' '));
       return new Promise((resolve) => releases.push(() => resolve(items.map(({ name }) => name))));
@@ -188,8 +211,20 @@ test('units that wait are bounded, too', async () => {
   await finish();
 });
 
+test('one behind the other, a queue of which nothing is being written waits as any', async () => {
+  const { submit, batches, finish } = sharedCommit(BEHIND);
+  void submit(1, 'A');
+  await turn();
+  void submit(2, 'x');
+  await turn();
+  assert.deepEqual(batches, ['A']);
+  void submit(3, 'y');
+  assert.deepEqual(batches, ['A', 'x y']);
+  await finish();
+});
+
 test('a queue of which nothing is being written does not wait for company', async () => {
-  const { submit, batches, finish } = sharedCommit({ concurrency: 2, itemsMax: 100 });
+  const { submit, batches, finish } = sharedCommit(SIDE_BY_SIDE);
   void submit(1, 'A', 8);
   await turn();
   void submit(1, 'B', 8);

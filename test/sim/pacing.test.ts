@@ -238,7 +238,9 @@ describe('trouble of one is not the trouble of others', () => {
     // Before it was known, as many as any may have on the wire.
     assert.ok(log.length >= 65 && log.length <= 85, `${log.length} attempts`);
     const last = log.slice(-20).map(({ startedAt }) => startedAt);
-    assert.ok(last.slice(1).every((at, i) => at - last[i]! >= 999));
+    // A second from start to start; what a start has to read from the store before its request goes out may differ.
+    assert.ok(last.slice(1).every((at, i) => at - last[i]! >= 980));
+    assert.ok(last.at(-1)! - last[0]! >= 18_980);
   });
 
   situation('one that hangs comes back to speed when it is well again', {}, async (stage) => {

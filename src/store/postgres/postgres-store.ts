@@ -43,7 +43,11 @@ const BACKLOG_MAX_DEFAULT = 10_000_000;
 const KEY_WAIT_MS_DEFAULT = 500;
 
 /** Connections for each kind of work. While one accept waits for its fsync the next one's statements run. */
-const LANES = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
+const CONNECTIONS = { accepting: 3, recording: 2, other: 6, upkeep: 1, cluster: 1 } as const;
+const LANES = {
+  accepting: { batches: CONNECTIONS.accepting, itemsMin: 100, areParallel: true },
+  recording: { batches: CONNECTIONS.recording, itemsMin: 200, areParallel: true },
+};
 
 const VERSION_MIN = 15;
 /**
@@ -88,7 +92,7 @@ export async function openPostgresTool(options: PostgresStoreOptions & { mayMake
   }
 }
 
-type Pools = Record<keyof typeof LANES, Pool> & {
+type Pools = Record<keyof typeof CONNECTIONS, Pool> & {
   layout: Layout;
   connection: ConnectionOptions;
   close: () => Promise<void>;
@@ -104,7 +108,7 @@ export async function openPools(options: PoolsOptions): Promise<Pools> {
   try {
     const { layout, settings } = await prepare(first, options);
     const connection: ConnectionOptions = { ...address, settings, onError };
-    const opened = Object.entries(LANES).map(([name, max]) => [name, openPool(connection, max)] as const);
+    const opened = Object.entries(CONNECTIONS).map(([name, max]) => [name, openPool(connection, max)] as const);
     const close = async (): Promise<void> => {
       await Promise.all(opened.map(([, pool]) => pool.end()));
     };

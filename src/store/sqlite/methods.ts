@@ -1,5 +1,6 @@
 // The store's methods, each by the query that answers it and the connection that runs it there: what the service gets,
 // over threads; commands beside a server, tests and the simulation get the same in their own thread.
+import type { Lane } from '../../model/lane.ts';
 import type { Store } from '../store.ts';
 import type { ReadContext, WriteContext } from './context.ts';
 import {
@@ -58,9 +59,16 @@ export type Runner<Context> = {
   ): Promise<Result>;
 };
 
+/**
+ * While one is being written the next is there already: the writer does not wait until the main thread comes to hand it
+ * over, nor the main thread until something is written.
+ */
+const LANE: Lane = { batches: 2, itemsMin: 24, areParallel: false };
+
 /** `readStats` counts in the writer's memory; the writer alone knows whether its files are in place. */
 export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteContext>, close: Store['close']): Store {
   return {
+    lanes: { accepting: LANE, recording: LANE },
     readEnvironments: () => reader.run(readEnvironments),
     readChanges: (request) => reader.run(readChanges, request),
     readApiKeys: () => reader.run(readApiKeys),
