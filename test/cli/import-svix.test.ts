@@ -48,7 +48,7 @@ const connection = (svix: SvixServer, url = service.url): string[] => [
   ...['--url', url, '--key', service.key],
 ];
 
-/** What `--json` prints: a line for each thing, and the summary. */
+/** What `--json` prints: a line for each thing, and the summary. `gone`: what other tests imported, among others. */
 async function importAll(svix: SvixServer, { flags = [], url, code = 0 }: Options = {}) {
   const argv = ['import', 'svix', ...connection(svix, url), '--json', ...flags];
   const done = await runCommand(argv, environmentOf({}));
@@ -58,7 +58,8 @@ async function importAll(svix: SvixServer, { flags = [], url, code = 0 }: Option
   const summary = rows.pop() as Summary;
   assert.equal(summary.event, 'summary');
   const notes = rows.flatMap((row) => (row.not_carried_over as { what: string }[]).map(({ what }) => what));
-  return { rows, summary, notes, stderr: done.stderr };
+  const [gone, others] = [rows.filter(({ event }) => event === 'gone'), rows.filter(({ event }) => event !== 'gone')];
+  return { rows: others, gone, summary, notes, stderr: done.stderr };
 }
 type Summary = Json & { endpoints: Record<string, number>; applications_mixed: boolean };
 type Options = { flags?: string[]; url?: string; code?: number };
@@ -286,6 +287,27 @@ describe('an import', () => {
       [first!.id, hook('after'), 'paused', { 'x-token': '***' }],
     );
     assert.deepEqual(await typesOf(now!), ['five.six', 'one.two', 'three.four']);
+  });
+
+  test('names what is gone at Svix, and leaves it to people', async (t) => {
+    const svix = await startSvix(t);
+    const application = svix.addApplication({ name: svix.url });
+    const [kept, removed] = [
+      svix.addEndpoint(application, { url: hook('kept') }),
+      svix.addEndpoint(application, { url: hook('gone') }),
+    ];
+    const isOurs = ({ endpoint_id: id }: Json): boolean => id === kept.id || id === removed.id;
+    assert.deepEqual((await importAll(svix)).gone.filter(isOurs), []);
+    const destinations = await imported(svix);
+    svix.removeEndpoint(removed);
+    const { gone, notes } = await importAll(svix);
+    const { id } = destinations.find(({ url }) => url === hook('gone'))!;
+    assert.deepEqual(
+      gone.filter(isOurs).map(({ endpoint_id, destination_id, url }) => [endpoint_id, destination_id, url]),
+      [[removed.id, id, hook('gone')]],
+    );
+    assert.ok(notes.includes('gone_at_svix'));
+    assert.deepEqual(await imported(svix), destinations);
   });
 
   test('goes on after an endpoint that is refused here, and says which and why', async (t) => {

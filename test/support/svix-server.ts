@@ -99,6 +99,10 @@ export class SvixServer {
     return endpoint;
   }
 
+  removeEndpoint({ id }: Endpoint): void {
+    for (const stored of this.#stored) stored.endpoints = stored.endpoints.filter((one) => one.id !== id);
+  }
+
   /** The next time that this is asked for. */
   async asked(path: RegExp): Promise<void> {
     for (;;) {

@@ -20,8 +20,10 @@ export type EndpointOutcome = {
   error: RequestError | null;
 };
 export type ApplicationOutcome = { application: SvixApplication; endpoints: number; notes: Note[] };
-/** An application comes after its endpoints. */
-export type Outcome = EndpointOutcome | ApplicationOutcome;
+/** A destination of an endpoint that Svix named earlier and names no more. */
+export type GoneOutcome = { gone: Known; notes: Note[] };
+/** An application comes after its endpoints, what is gone after all applications. */
+export type Outcome = EndpointOutcome | ApplicationOutcome | GoneOutcome;
 
 type ImporterOptions = {
   svix: SvixApi;
@@ -31,8 +33,14 @@ type ImporterOptions = {
   isDryRun: boolean;
 };
 
-type Known = Origin & { destinationId: string };
+type Known = Origin & { destinationId: string; url: string };
 type Carried = Pick<EndpointOutcome, 'result' | 'destinationId' | 'subscriptionsMade'> & { notes?: Note[] };
+
+/** Whether it is to go is left to people: it may have been imported with the token of another environment at Svix. */
+const GONE: Note = {
+  what: 'gone_at_svix',
+  detail: 'this token does not find its endpoint any more; it still gets events here',
+};
 
 /** These are about all endpoints, not about one. */
 const FATAL_STATUS = new Set([401, 402, 403]);
@@ -42,6 +50,7 @@ export class Importer {
   readonly #options: ImporterOptions;
   /** By the endpoint's id. */
   readonly #known = new Map<string, Known>();
+  readonly #named = new Set<string>();
 
   constructor(options: ImporterOptions) {
     this.#options = options;
@@ -55,16 +64,19 @@ export class Importer {
       let endpoints = 0;
       for await (const endpoint of svix.endpoints(application)) {
         endpoints += 1;
+        this.#named.add(endpoint.id);
         yield await this.#carry(application, endpoint);
       }
       yield { application, endpoints, notes: await this.#notesOf(application) };
     }
+    for (const [endpointId, gone] of this.#known) if (!this.#named.has(endpointId)) yield { gone, notes: [GONE] };
   }
 
   /** The newest come first, so the oldest of several stays: two imports at once may have made two. */
   #learn(destination: Destination): void {
     const origin = originOf(destination);
-    if (origin !== null) this.#known.set(origin.endpointId, { ...origin, destinationId: destination.id });
+    if (origin === null) return;
+    this.#known.set(origin.endpointId, { ...origin, destinationId: destination.id, url: destination.url });
   }
 
   async #notesOf(application: SvixApplication): Promise<Note[]> {

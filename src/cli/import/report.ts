@@ -1,7 +1,7 @@
 // What an import says: a line for each endpoint as it is done, and a summary. Only counts are kept.
 import { COLUMNS, breakAtSpaces, printable } from '../terminal.ts';
 import type { RequestError } from './request-error.ts';
-import type { ApplicationOutcome, EndpointOutcome, EndpointResult, Outcome } from './importer.ts';
+import type { ApplicationOutcome, EndpointOutcome, EndpointResult, GoneOutcome, Outcome } from './importer.ts';
 import type { Note } from './translate.ts';
 
 type ReportOptions = { isJson: boolean; isDryRun: boolean; hasAppPath: boolean };
@@ -42,6 +42,7 @@ export function createReport(options: ReportOptions) {
         counts.subscriptions += outcome.subscriptionsMade;
         return options.isJson ? JSON.stringify(endpointJson(outcome, options)) : endpointText(outcome, options);
       }
+      if ('gone' in outcome) return options.isJson ? JSON.stringify(goneJson(outcome)) : goneText(outcome);
       counts.applications += 1;
       if (outcome.endpoints > 0) counts.applicationsInUse += 1;
       if (outcome.notes.length === 0) return null;
@@ -73,6 +74,15 @@ function endpointText(outcome: EndpointOutcome, { isDryRun }: ReportOptions): st
 
 function applicationText({ application, notes }: ApplicationOutcome): string {
   return [nameOf(application), ...notes.flatMap((note) => below(describe(note)))].join('\n');
+}
+
+function goneText({ gone, notes }: GoneOutcome): string {
+  const { url, destinationId, endpointId } = gone;
+  return [
+    `${'gone'.padEnd(WORD_COLUMNS)}${printable(url)}`,
+    ...below(`${destinationId}, ${endpointId}`),
+    ...notes.flatMap((note) => below(describe(note))),
+  ].join('\n');
 }
 
 function nameOf({ name, uid, id }: EndpointOutcome['application']): string {
@@ -141,6 +151,10 @@ function endpointJson(outcome: EndpointOutcome, { isDryRun }: ReportOptions) {
 
 function applicationJson({ application, notes }: ApplicationOutcome) {
   return { event: 'application', app_id: application.id, app_uid: application.uid, not_carried_over: notes };
+}
+
+function goneJson({ gone: { url, destinationId, endpointId }, notes }: GoneOutcome) {
+  return { event: 'gone', endpoint_id: endpointId, url, destination_id: destinationId, not_carried_over: notes };
 }
 
 function summaryJson(counts: Counts, options: ReportOptions, failure: RequestError | null) {
