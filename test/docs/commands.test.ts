@@ -164,6 +164,7 @@ const PLANS: Record<string, Plan> = {
       const receiver = await startReceiver(t, (request) => request.answer(500));
       return [
         ['https://example.com/', receiver.url],
+        ['2026-01-28', '2020-01-28'],
         ['2026-01-31', '2020-01-31'],
       ];
     },
@@ -173,6 +174,7 @@ const PLANS: Record<string, Plan> = {
         before: (reader) => reader.follow(['npm start'], { inNewTerminal: true }),
         after: makeDeadDeliveries,
       },
+      { starts: 'api GET destinations/dst_…/health', expect: /"summary":"/ },
       { starts: 'api POST destinations/dst_…/recover', expect: /"count":2,"oldest":"20/ },
       { starts: 'api POST destinations/dst_…/recover', expect: /"kind":"destination_recovery"[^]*"total":2/ },
       { starts: 'api POST dlq/replay', expect: /"count":0/ },
