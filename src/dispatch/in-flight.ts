@@ -10,6 +10,7 @@ import type { AttemptTrigger } from '../model/attempt.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
 import { triggerOf } from '../model/transitions.ts';
+import { LinkedMap } from '../runtime/linked-map.ts';
 
 /** Younger ones are just on their way, whatever was answered since. */
 const OLD_MS = 1_000;
@@ -42,7 +43,7 @@ export class AttemptUnderWay {
 
 export class InFlight {
   /** In the order of their starts. */
-  readonly #current = new Map<DeliveryId, AttemptUnderWay>();
+  readonly #current = new LinkedMap<DeliveryId, AttemptUnderWay>();
   readonly #leftBehind = new Map<DeliveryId, AttemptUnderWay>();
   #unsentCount = 0;
   #lastStartAt = Number.NEGATIVE_INFINITY;
@@ -92,10 +93,11 @@ export class InFlight {
   /** The receiver has answered this one. */
   noteAnswer({ startedAt }: AttemptUnderWay, monotonic: number): void {
     const before = Math.min(startedAt, monotonic - OLD_MS);
-    for (const [id, attempt] of this.#current) {
-      if (attempt.startedAt >= before) return;
-      this.#current.delete(id);
-      this.#leftBehind.set(id, attempt);
+    for (;;) {
+      const oldest = this.#current.oldest();
+      if (oldest === null || oldest.startedAt >= before) return;
+      this.#current.delete(oldest.delivery.id);
+      this.#leftBehind.set(oldest.delivery.id, oldest);
     }
   }
 

@@ -2,11 +2,12 @@
 // kept in a cache with a byte budget, and read from the store again when it has gone from there.
 import { formatTime } from '../model/time.ts';
 import type { EventId } from '../model/id.ts';
+import { LinkedMap } from '../runtime/linked-map.ts';
 import type { EventPayload, Store } from '../store/store.ts';
 
 /** What all attempts for one event send, and what is said of them. */
 export type Payload = { readonly bytes: Uint8Array; readonly eventType: string; readonly traceparent: string | null };
-type Cached = Payload & { uses: number; wasRead: boolean };
+type Cached = Payload & { readonly id: EventId; uses: number; wasRead: boolean };
 type Reading = PromiseWithResolvers<Payload | null> & { uses: number };
 
 const READ_EVENTS_MAX = 64;
@@ -16,8 +17,7 @@ const CACHED_MAX = 100_000;
 export class Payloads {
   readonly #store: Pick<Store, 'readPayloads'>;
   readonly #budgetBytes: number;
-  /** A Map keeps insertion order, so its first key is the oldest. */
-  readonly #cache = new Map<EventId, Cached>();
+  readonly #cache = new LinkedMap<EventId, Cached>();
   #cachedBytes = 0;
   readonly #wanted = new Map<EventId, Reading>();
   #isReading = false;
@@ -37,7 +37,7 @@ export class Payloads {
     { uses, mayStay }: { uses: number; mayStay: boolean },
   ): void {
     const cached = this.#cache.get(event.id);
-    if (cached === undefined) this.#keep(event.id, { ...toPayload(event, body, mayStay), uses, wasRead: false });
+    if (cached === undefined) this.#keep({ ...toPayload(event, body, mayStay), id: event.id, uses, wasRead: false });
     // What was read counts its uses as they come.
     else if (!cached.wasRead) cached.uses += uses;
   }
@@ -59,20 +59,17 @@ export class Payloads {
   /** A delivery needs it no more, or not soon. */
   done(id: EventId): void {
     const cached = this.#cache.get(id);
-    if (cached !== undefined && --cached.uses === 0) this.#drop(id, cached);
+    if (cached !== undefined && --cached.uses === 0) this.#drop(cached);
   }
 
-  #keep(id: EventId, entry: Cached): void {
-    if (this.#cache.has(id) || entry.bytes.length > this.#budgetBytes) return;
-    this.#cache.set(id, entry);
+  #keep(entry: Cached): void {
+    if (this.#cache.has(entry.id) || entry.bytes.length > this.#budgetBytes) return;
+    this.#cache.set(entry.id, entry);
     this.#cachedBytes += entry.bytes.length;
-    while (this.#cachedBytes > this.#budgetBytes || this.#cache.size > CACHED_MAX) {
-      const [oldest] = this.#cache;
-      this.#drop(oldest![0], oldest![1]);
-    }
+    while (this.#cachedBytes > this.#budgetBytes || this.#cache.size > CACHED_MAX) this.#drop(this.#cache.oldest()!);
   }
 
-  #drop(id: EventId, { bytes }: Payload): void {
+  #drop({ id, bytes }: Cached): void {
     this.#cache.delete(id);
     this.#cachedBytes -= bytes.length;
   }
@@ -95,7 +92,7 @@ export class Payloads {
       const payloads = new Map(events.map((event) => [event.id, toPayload(event, event.body)]));
       for (const [id, reading] of batch) {
         const payload = payloads.get(id) ?? null;
-        if (payload !== null) this.#keep(id, { ...payload, uses: reading.uses, wasRead: true });
+        if (payload !== null) this.#keep({ ...payload, id, uses: reading.uses, wasRead: true });
         reading.resolve(payload);
       }
     } catch (error) {

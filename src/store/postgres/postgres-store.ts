@@ -1,6 +1,7 @@
 // The store on PostgreSQL: opens its pools, brings the schema up, and runs the methods until it is closed.
 import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../../runtime/clock.ts';
+import { LinkedMap } from '../../runtime/linked-map.ts';
 import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
@@ -177,7 +178,8 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
 
 /** What is under way, so that closing can wait for it. */
 class Calls {
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #underWay = new LinkedMap<number, Promise<unknown>>();
+  #lastId = 0;
   readonly #closePools: () => Promise<void>;
   #closed: Promise<void> | null = null;
 
@@ -193,18 +195,19 @@ class Calls {
   ): Promise<Result> => {
     if (this.#closed !== null) throw new StoreError('unavailable', 'the store is closed');
     const running = (async () => query(context, ...parameters))();
-    this.#underWay.add(running);
+    const id = ++this.#lastId;
+    this.#underWay.set(id, running);
     try {
       return await running;
     } catch (error) {
       throw toStoreError(error);
     } finally {
-      this.#underWay.delete(running);
+      this.#underWay.delete(id);
     }
   };
 
   readonly close = (): Promise<void> => {
-    this.#closed ??= Promise.allSettled(this.#underWay).then(this.#closePools);
+    this.#closed ??= Promise.allSettled(this.#underWay.values()).then(this.#closePools);
     return this.#closed;
   };
 }

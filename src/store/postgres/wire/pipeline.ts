@@ -72,7 +72,7 @@ type CommandComplete = { text: string };
  * until its ReadyForQuery.
  */
 class Turn extends Query {
-  readonly #sent: Sent[];
+  #sent: Sent[];
   #answered = 0;
   #prepared = new Map<string, Prepared>();
   /** pg wraps it with its time-out. */
@@ -145,7 +145,9 @@ class Turn extends Query {
   #end(error: unknown): void {
     for (const { reject } of this.#sent.slice(this.#answered))
       reject(error ?? new Error('a statement was not answered'));
-    this.#answered = this.#sent.length;
+    // A turn may stay in memory until the next full collection, by way of pg's time-out: what it sent does not.
+    this.#sent = [];
+    this.callback = () => {};
   }
 }
 

@@ -2,6 +2,7 @@
 // may share a transaction.
 import { receiveMessageOnPort } from 'node:worker_threads';
 import type { MessagePort, Transferable, Worker } from 'node:worker_threads';
+import { LinkedMap } from '../../../runtime/linked-map.ts';
 import { StoreError } from '../../store.ts';
 import type { StoreErrorCode } from '../../store.ts';
 import type { Runner } from '../methods.ts';
@@ -29,7 +30,7 @@ type Call = { method: string; resolve: (result: unknown) => void; reject: (error
 /** Runs queries on another thread, by their names. */
 export class ThreadClient<Context = never> implements Runner<Context> {
   readonly worker: Worker;
-  readonly #calls = new Map<number, Call>();
+  #calls = new LinkedMap<number, Call>();
   #lastId = 0;
   #failure: Error | null = null;
 
@@ -58,7 +59,7 @@ export class ThreadClient<Context = never> implements Runner<Context> {
   fail(error: Error): void {
     this.#failure = error;
     for (const call of this.#calls.values()) call.reject(error);
-    this.#calls.clear();
+    this.#calls = new LinkedMap();
   }
 
   #call(method: string, given: unknown[]): Promise<unknown> {
