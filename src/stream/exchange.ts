@@ -127,7 +127,7 @@ export class Exchange {
       recorded,
       bodies: said.withBodies ? recorded : Number.NEGATIVE_INFINITY,
     });
-    if (said.asks) void this.#sayPublished(environment, false);
+    if (said.asks) void this.#sayHowFar(environment);
   }
 
   /** Nodes that died: one node finds them dead, and tells the others. */
@@ -149,7 +149,7 @@ export class Exchange {
     this.#saidAt = now;
     this.#bodiesSaid = bodies;
     for (const { environment, withBodies } of watched) void this.#sayWatched(environment, { withBodies, asks: false });
-    for (const { environment } of recorded) void this.#sayPublished(environment, false);
+    for (const { environment } of recorded) void this.#sayHowFar(environment);
   }
 
   /** Resolves when all that was published is in the store and announced. */
@@ -196,9 +196,9 @@ export class Exchange {
     return this.#say({ about: 'watched', environment, node: this.#options.node, ...how });
   }
 
-  #sayPublished(environment: number, isNew: boolean): Promise<void> {
+  #sayHowFar(environment: number): Promise<void> {
     const number = this.#outgoing.get(environment)?.number ?? -1;
-    return this.#say({ about: 'published', environment, node: this.#options.node, number, isNew });
+    return this.#say({ about: 'published', environment, node: this.#options.node, number, isNew: false });
   }
 
   async #say(said: Said): Promise<void> {
@@ -219,11 +219,12 @@ export class Exchange {
   }
 
   async #publishBatch(batch: { environment: number; number: number; lost: number; text: string }): Promise<void> {
+    const { environment, number } = batch;
     const { store, node, clock, onError } = this.#options;
     if (this.#isClosed) return;
     try {
       await store.publishMessages({ node, ...batch });
-      await this.#sayPublished(batch.environment, true);
+      await this.#say({ about: 'published', environment, node, number, isNew: true });
     } catch (error) {
       onError(error);
     }

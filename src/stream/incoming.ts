@@ -59,7 +59,8 @@ export class Incoming {
   /** `isNew`: the batch of this number came just now; else what came before it is not looked for. */
   note(node: NodeId, number: number, isNew: boolean): void {
     if (!this.#read.has(node)) this.#read.set(node, isNew ? number - 1 : number);
-    this.#announced.set(node, number);
+    // Announcements may overtake each other.
+    this.#announced.set(node, Math.max(number, this.#announced.get(node) ?? -1));
     this.#readLater(node);
   }
 

@@ -11,7 +11,10 @@ const WAITING_CHARACTERS_MAX = 16 * BATCH_CHARACTERS_MAX;
 type Batch = { number: number; lost: number; text: string };
 
 export class Outgoing {
-  /** Of the last batch. One that failed leaves a hole, by which readers know that they lost something. */
+  /**
+   * Of the last batch that was written. One that failed leaves a hole, by which readers know that they lost something;
+   * one under way is not counted yet: who looked for it would not find it, and take it for lost.
+   */
   number = -1;
   readonly #clock: Clock;
   /** Never rejects. */
@@ -49,7 +52,9 @@ export class Outgoing {
   async #writeAll(): Promise<void> {
     this.#isBusy = true;
     while (this.#texts.length > 0 || this.#lost > 0) {
-      await this.#write({ number: ++this.number, ...this.#take() });
+      const number = this.number + 1;
+      await this.#write({ number, ...this.#take() });
+      this.number = number;
       await new Promise<void>((resolve) => this.#clock.setTimer(resolve, this.#isMuch() ? 0 : INTERVAL_MS));
     }
     this.#isBusy = false;
