@@ -6,13 +6,18 @@ import { IDEMPOTENCY_WINDOW_MS } from '../model/event.ts';
 import type { Event, RefusalReason, ScheduledDelivery } from '../model/event.ts';
 import { idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
-import { andThen } from '../runtime/and-then.ts';
+import {
+  andThen,
+  createAcceptBatches,
+  matchDeliveries,
+  STALE_TRIES_MAX,
+  staleTooOften,
+  toOpenDeliveries,
+} from './deliveries.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
 import { StoreError } from '../store/store.ts';
 import type { AcceptResult, NewDelivery, NewEvent, Store } from '../store/store.ts';
 import type { Allowance } from './deliveries.ts';
-import { createAcceptBatches } from './batch.ts';
-import { matchDeliveries, STALE_TRIES_MAX, staleTooOften, toOpenDeliveries } from './deliveries.ts';
 import { fingerprintOf } from './idempotency.ts';
 import type { IncomingEvent } from './incoming-event.ts';
 import { createReplays } from './replay.ts';

@@ -9,8 +9,14 @@ import type { Observer } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, Store } from '../store/store.ts';
-import { createReplayTurns } from './batch.ts';
-import { matchDeliveries, STALE_TRIES_MAX, staleTooOften, toOpenDeliveries, toStoredBody } from './deliveries.ts';
+import {
+  createReplayTurns,
+  matchDeliveries,
+  STALE_TRIES_MAX,
+  staleTooOften,
+  toOpenDeliveries,
+  toStoredBody,
+} from './deliveries.ts';
 import type { MatchedDeliveries } from './deliveries.ts';
 
 export type EventReplay = { environment: number; eventId: EventId; destinationIds: string[] | null };

@@ -9,6 +9,8 @@ import type { BodyShape } from './input/request-json.ts';
 export type RouteConfig = {
   /** What a key needs to call it; null: no key is asked for. */
   scope: Scope | null;
+  /** As the document writes it; of every route, set where it is added. */
+  path?: string;
   /** What it answers besides what every route of its kind does (see openapi/responses.ts). */
   errors: readonly ErrorCode[];
   /** The longest request body; default REQUEST_BYTES_MAX. */

@@ -1,25 +1,27 @@
 // The HTTP server. A request takes these steps, each in the file of its name:
-//   auth.ts → request-body.ts → request-json.ts → validation.ts → routes/… → present.ts
+//   access.ts → bodies.ts → request-json.ts → validation.ts → routes/… → present.ts
 // and whatever goes wrong on the way leaves through error-response.ts (below HTTP: connection-errors.ts).
+import AjvCompiler from '@fastify/ajv-compiler';
+import SerializerSelector from '@fastify/fast-json-stringify-compiler';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify from 'fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { ApiError } from '../model/error.ts';
-import { checkAccess, METHODS, repairUrl, UnknownKeyError } from './auth.ts';
-import { compilersFactory } from './compilers.ts';
+import { checkAccess, METHODS, repairUrl } from './access.ts';
+import type { Identify } from './access.ts';
+import { UnknownKeyError } from './auth.ts';
 import { addPages } from './dashboard/pages.ts';
-import type { Identify } from './auth.ts';
+import { holdAnswer, discardBody, overBudget, readBody } from './http/bodies.ts';
 import { createConnectionErrors } from './http/connection-errors.ts';
 import { Connections } from './http/connections.ts';
 import { createNodeServer, HEADER_BYTES_MAX } from './http/node-server.ts';
+import { ReadsAtOnce } from './http/reads-at-once.ts';
 import { createCursors } from './input/cursor.ts';
-import { sendError, toApiError } from './output/error-response.ts';
-import { holdAnswer } from './http/long-answer.ts';
+import { clip, parseRequestJson, pointTo } from './input/request-json.ts';
+import { explainFaults, readQueryNumbers } from './input/validation.ts';
 import { addOpenapi } from './openapi/document.ts';
 import { documentedPath } from './openapi/operation.ts';
-import { discardBody, overBudget, readBody } from './http/request-body.ts';
-import { ReadsAtOnce } from './http/reads-at-once.ts';
-import { clip, parseRequestJson, pointTo } from './input/request-json.ts';
+import { sendError, toApiError } from './output/error-response.ts';
 import { REQUEST_BYTES_MAX } from './route-config.ts';
 import type { ApiApp } from './route-config.ts';
 import { addApiKeyRoutes } from './routes/api-keys.ts';
@@ -40,7 +42,6 @@ import { addTestRoute } from './routes/test-requests.ts';
 import { SHOWN_AS } from './schemas/fields.ts';
 import type { Answer, ApiServices } from './services.ts';
 import { MODE_HEADER } from './session/sessions.ts';
-import { explainFaults, readQueryNumbers } from './input/validation.ts';
 
 /** The server, ready to listen (`listen`), to be tried without a socket (`inject`) and to be drained (`close`). */
 export async function createServer(services: ApiServices): Promise<ApiApp> {
@@ -79,6 +80,9 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
     schemaController: { compilersFactory },
     schemaErrorFormatter: explainFaults,
   }).withTypeProvider<TypeBoxTypeProvider>();
+  app.addHook('onRoute', (route) => {
+    route.config = { ...route.config, path: documentedPath(route.url) };
+  });
   app.addHook('preClose', async () => connections.drain());
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -193,10 +197,9 @@ function refuseParts(parts: unknown, noun: 'fields' | 'query parameters'): void 
 }
 
 function toAnswer({ method, routeOptions }: FastifyRequest, { raw }: FastifyReply): Answer {
-  const { url } = routeOptions;
   return {
     method: METHODS.includes(method) ? method : 'other',
-    route: url === undefined ? 'none' : documentedPath(url),
+    route: routeOptions.config.path ?? 'none',
     status: raw.statusCode,
   };
 }
@@ -232,3 +235,37 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addSessionRoutes(app, services, services.dashboard);
   addPages(app, services.dashboard);
 }
+
+// What Fastify checks requests and writes answers with, each compiled from its schema when a request first needs it: of
+// about 110 a service uses a few, and to compile them all took an eighth of its start.
+
+const makeValidators = AjvCompiler();
+const makeSerializers = SerializerSelector();
+
+type Validate = ReturnType<ReturnType<typeof makeValidators>>;
+type Serialize = ReturnType<ReturnType<typeof makeSerializers>>;
+
+/** Fastify's `schemaController.compilersFactory`. */
+export const compilersFactory = {
+  buildValidator: (...given: Parameters<typeof makeValidators>) => {
+    const compile = makeValidators(...given);
+    return (...route: Parameters<typeof compile>): Validate => {
+      let compiled: Validate | null = null;
+      const validate = (data: unknown): unknown => {
+        compiled ??= compile(...route);
+        const isValid = compiled(data);
+        // Where Fastify looks for what is wrong.
+        if (isValid === false) (validate as Validate).errors = compiled.errors;
+        return isValid;
+      };
+      return validate as Validate;
+    };
+  },
+  buildSerializer: (...given: Parameters<typeof makeSerializers>) => {
+    const compile = makeSerializers(...given);
+    return (...route: Parameters<typeof compile>): Serialize => {
+      let serialize: Serialize | null = null;
+      return (answer) => (serialize ??= compile(...route))(answer);
+    };
+  },
+};

@@ -47,8 +47,8 @@ export type ApiServices = {
   confirmChange: (change: ConfigurationChange) => Promise<void>;
   /** Hands on an unfinished delivery that is due (after a manual retry or a DLQ replay). */
   dispatch: (delivery: OpenDelivery) => void;
-  /** What of a request's `traceparent` is kept with its events: null unless traces are asked for. */
-  keepTraceparent: (header: string | string[] | undefined) => string | null;
+  /** What of a request's `traceparent` is kept with its events. Absent: no traces are asked for. */
+  keepTraceparent?: ((header: string | string[] | undefined) => string | null) | undefined;
   streams: Pick<Hub, 'open' | 'endStreams'>;
   /** What is wrong with a URL as far as the URL itself can tell: a sentence for its owner, or null. */
   checkUrl: (url: URL, mode: Mode) => string | null;

@@ -14,9 +14,9 @@ import { systemRandom } from '../runtime/random.ts';
 import type { Store } from '../store/store.ts';
 import type { Exporting } from '../tracing/opentelemetry.ts';
 import type { TraceSettings } from '../tracing/settings.ts';
-import { NO_TRACER, createTracer } from '../tracing/tracer.ts';
+import { createTracer } from '../tracing/tracer.ts';
 import { createOnError } from './base.ts';
-import { labelsOf } from './measures.ts';
+import { labelsOf } from './observers.ts';
 import { createNetwork } from './network.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
@@ -55,7 +55,7 @@ export async function startApp({ settings, traces, log, store, masterKey }: AppO
     log,
     metrics,
     masterKey,
-    tracer: exporting === null ? NO_TRACER : createTracer(exporting, () => clock.now()),
+    tracer: exporting === null ? null : createTracer(exporting, () => clock.now()),
     host: { name: settings.NODE_NAME || hostname(), eventLoopDelaySeconds: watchEventLoopDelay(clock) },
   });
   const server = await createServer(service.api);

@@ -26,7 +26,8 @@ export type ServiceOptions = {
   log: Log;
   metrics: Metrics;
   masterKey: Uint8Array;
-  tracer: Tracer;
+  /** Null: nobody has asked for traces. Events keep none then, and requests carry none. */
+  tracer: Tracer | null;
   /** The machine that it runs on. */
   host: { name: string; eventLoopDelaySeconds: () => number };
 };

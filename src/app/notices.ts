@@ -1,7 +1,6 @@
 // The service's own events: watched for among what the core tells, and accepted like a producer's.
 import type { Acceptor } from '../accept/accept.ts';
 import type { Follower } from '../configuration/follower.ts';
-import type { Observer } from '../model/observer.ts';
 import type { Ownership } from '../model/ownership.ts';
 import { createBacklogWatch } from '../notices/backlogs.ts';
 import type { Notice } from '../notices/notice.ts';
@@ -17,14 +16,8 @@ export function createNotices({ clock, store, onError }: Base, parts: () => Part
   const notices = new Notices({ clock, onError, post: (notice, key) => post(parts(), notice, key) });
   const watcher = new Watcher(notices, clock);
   const ownedShards = () => parts().ownership.ownedShards();
-  const observer: Observer = {
-    scheduled: (scheduled) => watcher.noteScheduled(scheduled),
-    attempted: (finished) => watcher.noteAttempt(finished),
-    destinationChanged: (destination) => watcher.noteDestination(destination),
-    destinationDeleted: (id) => watcher.noteDeleted(id),
-  };
   const loops: Loop[] = [notices.loop, createBacklogWatch({ store, ownedShards, notices, clock, onError })];
-  return { observer, loops, start: (): void => watcher.start() };
+  return { observer: watcher.observer, loops, start: (): void => watcher.start() };
 }
 
 async function post({ acceptor, follower }: Parts, notice: Notice, idempotencyKey: string): Promise<void> {

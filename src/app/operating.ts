@@ -15,7 +15,19 @@ import { createLoop } from '../runtime/loop.ts';
 import type { Loop } from '../runtime/loop.ts';
 import type { Base } from './base.ts';
 
-type Parts = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher; observer: Required<Observer> };
+/** Takes deliveries that are stored, new ones of one event or one that is sent again, to whichever node sends them. */
+export type HandOver = {
+  fresh: (...scheduled: Parameters<Dispatcher['offer']>) => void;
+  again: (delivery: OpenDelivery) => void;
+};
+
+type Parts = {
+  cluster: Cluster;
+  follower: Follower;
+  dispatcher: Dispatcher;
+  handOver: HandOver;
+  observer: Required<Observer>;
+};
 
 /** A destination whose oldest due delivery waits for so long does not keep up. Those of other nodes are not seen. */
 const LATE_MS = 250;
@@ -58,27 +70,10 @@ export function createOperating(base: Base, parts: Parts): Operating {
   return { operations, operate, countRunning: () => runner.runningCount };
 }
 
-/** A delivery that is to be sent again, after the commit: by this node, or by the one that it belongs to. */
-export function dispatchAgain(parts: Pick<Parts, 'dispatcher' | 'cluster' | 'observer'>, delivery: OpenDelivery): void {
-  const { dispatcher, cluster, observer } = parts;
-  dispatcher.sendAgain(delivery);
-  cluster.tellOwners([delivery]);
-  observer.sentAgain(delivery);
-}
-
-/** Deliveries that were just stored, of this node's destinations or of another's. */
-export function dispatchNew(
-  { dispatcher, cluster }: Pick<Parts, 'dispatcher' | 'cluster'>,
-  ...[deliveries, event, body]: Parameters<Dispatcher['offer']>
-): void {
-  dispatcher.offer(deliveries, event, body);
-  cluster.tellOwners(deliveries);
-}
-
 function createWorks(base: Base, parts: Parts): (kind: OperationRequest['kind']) => Work {
   const { settings, store, clock, ids } = base;
-  const { follower, observer } = parts;
-  const ofDeliveries = createDeliveryWork({ store, clock, dispatch: (delivery) => dispatchAgain(parts, delivery) });
+  const { follower, handOver, observer } = parts;
+  const ofDeliveries = createDeliveryWork({ store, clock, dispatch: handOver.again });
   const ofEvents = createEventWork({
     store,
     clock,
@@ -86,7 +81,7 @@ function createWorks(base: Base, parts: Parts): (kind: OperationRequest['kind'])
     configurationOf: follower.configurationOf,
     bodyRetentionMs: settings.BODY_RETENTION,
     maxFanout: settings.MAX_FANOUT,
-    onScheduled: (...scheduled) => dispatchNew(parts, ...scheduled),
+    onScheduled: handOver.fresh,
     observer,
   });
   return (kind) => (kind === 'event_replay' ? ofEvents : ofDeliveries);

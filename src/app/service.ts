@@ -9,7 +9,6 @@ import type { Cluster, NodeIdentity } from '../cluster/cluster.ts';
 import { VERSION } from '../config.ts';
 import { createFollower } from '../configuration/follower.ts';
 import type { Follower } from '../configuration/follower.ts';
-import { AttemptLog } from '../dispatch/attempt-log.ts';
 import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Payloads } from '../dispatch/payloads.ts';
 import { AttemptPipeline } from '../dispatch/pipeline.ts';
@@ -25,14 +24,15 @@ import { createStats } from '../stats/stats.ts';
 import type { Stats } from '../stats/stats.ts';
 import type { Exchange } from '../stream/exchange.ts';
 import { createBase } from './base.ts';
-import { createDashboard } from './dashboard.ts';
 import type { Base, ServiceOptions } from './base.ts';
+import { createDashboard } from './dashboard.ts';
 import { createLoops } from './loops.ts';
-import { createMeter, labelsOf, sumOf, watchParts } from './measures.ts';
 import type { Network } from './network.ts';
 import { createIdentity, createNode } from './node.ts';
 import { createNotices } from './notices.ts';
-import { createOperating, dispatchAgain, dispatchNew } from './operating.ts';
+import { AttemptLog, createMeter, labelsOf, sumOf, watchParts } from './observers.ts';
+import { createOperating } from './operating.ts';
+import type { HandOver } from './operating.ts';
 import { createStreams } from './streams.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
@@ -114,14 +114,21 @@ function createParts(base: Base) {
     ...stats.observers,
     hub.observer,
     notices.observer,
-    base.tracer.observer,
+    base.tracer?.observer ?? {},
   ]);
   const delivering = createDelivering(base, { matching, observer, node, exchange });
   const { cluster, dispatcher } = delivering;
   const follower: Follower = delivering.follower;
-  const acceptor: Acceptor = createAccepting(base, { cluster, follower, dispatcher, observer });
+  const handOver = createHandOver({ cluster, dispatcher, observer });
+  const acceptor: Acceptor = createAccepting(base, { follower, handOver, observer });
   const authenticator = createAuthenticator(base);
-  const { operations, operate, countRunning } = createOperating(base, { cluster, follower, dispatcher, observer });
+  const { operations, operate, countRunning } = createOperating(base, {
+    cluster,
+    follower,
+    dispatcher,
+    handOver,
+    observer,
+  });
   const retention = createLoops({ ...base, ...delivering, authenticator, observer });
   const statistics = connectStats(base, stats, delivering);
   watchParts({ ...base, dispatcher, ownership: cluster.ownership, hub, countRunning });
@@ -131,6 +138,7 @@ function createParts(base: Base) {
     attemptLog,
     hub,
     observer,
+    handOver,
     acceptor,
     authenticator,
     operations,
@@ -190,7 +198,7 @@ function createDelivering(base: Base, { matching, observer, node, exchange }: Su
     bodyRetentionMs: settings.BODY_RETENTION,
     failingAfterMs: settings.FAILING_AFTER,
     observer,
-    traceparentOf: base.tracer.traceparentOf,
+    traceparentOf: base.tracer?.traceparentOf,
   });
   const dispatcher: Dispatcher = new Dispatcher({
     store,
@@ -207,9 +215,24 @@ function createDelivering(base: Base, { matching, observer, node, exchange }: Su
 
 type Delivering = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher };
 
+function createHandOver(parts: { cluster: Cluster; dispatcher: Dispatcher; observer: Required<Observer> }): HandOver {
+  const { cluster, dispatcher, observer } = parts;
+  return {
+    fresh(deliveries, event, body) {
+      dispatcher.offer(deliveries, event, body);
+      cluster.tellOwners(deliveries);
+    },
+    again(delivery) {
+      dispatcher.sendAgain(delivery);
+      cluster.tellOwners([delivery]);
+      observer.sentAgain(delivery);
+    },
+  };
+}
+
 function createAccepting(
   base: Base,
-  { cluster, follower, dispatcher, observer }: Delivering & { observer: Required<Observer> },
+  { follower, handOver, observer }: { follower: Follower; handOver: HandOver; observer: Required<Observer> },
 ): Acceptor {
   const { settings, clock, ids, metrics, store } = base;
   return new Acceptor({
@@ -220,7 +243,7 @@ function createAccepting(
     ids,
     bodyRetentionMs: settings.BODY_RETENTION,
     maxFanout: settings.MAX_FANOUT,
-    onScheduled: (...scheduled) => dispatchNew({ dispatcher, cluster }, ...scheduled),
+    onScheduled: handOver.fresh,
     observer,
     onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
   });
@@ -257,8 +280,8 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       if (follower.destinationOf(destinationId) === undefined) wakeEndDeleted();
       await cluster.confirm({ environment, destinationId });
     },
-    dispatch: (delivery) => dispatchAgain(parts, delivery),
-    keepTraceparent: base.tracer.keepTraceparent,
+    dispatch: parts.handOver.again,
+    keepTraceparent: base.tracer?.keepTraceparent,
     async explain({ environment, type, bytes }) {
       await follower.catchUp(environment);
       return follower.configurationOf(environment).matcher.explain(type, bytes);

@@ -7,7 +7,7 @@ import type { SecureContext } from 'node:tls';
 import type { Outcome } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { Abort } from './abort.ts';
+import type { Abort } from './connection.ts';
 import { explainDns, explainTcp, explainTls, inSeconds } from './explain.ts';
 import { canonicalAddress } from './guard.ts';
 import type { Guard } from './guard.ts';
@@ -15,7 +15,7 @@ import { DnsError } from './resolver.ts';
 import type { Resolver } from './resolver.ts';
 import { ResponseFault } from './response-fault.ts';
 import type { Target } from './target.ts';
-import { TCP_OPTIONS, TcpSocket } from './tcp-socket.ts';
+import { TCP_OPTIONS, TcpSocket } from './connection.ts';
 
 type ConnectFailure = Extract<
   Outcome,

@@ -1,20 +1,19 @@
 // One attempt: sign → connect → send → read → result. The result is a value; nothing here throws or rejects.
-import { ATTEMPT_ERROR_LENGTH_MAX } from '../model/attempt.ts';
-import type { AttemptResult } from '../model/attempt.ts';
+import { createHmac } from 'node:crypto';
 import type { Mode } from '../model/api-key.ts';
+import { ATTEMPT_ERROR_LENGTH_MAX } from '../model/attempt.ts';
+import type { AttemptResult, Outcome } from '../model/attempt.ts';
 import type { SignatureStyle } from '../model/destination.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { explainReply, outcomeOf } from './classify.ts';
 import { ConnectError, CONNECT_MS_MAX } from './connect.ts';
-import type { Abort } from './abort.ts';
-import type { Connection } from './connection.ts';
+import type { Abort, Connection } from './connection.ts';
+import { explainStatus, explainTls, inSeconds } from './explain.ts';
 import type { Pools } from './pools.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { send } from './send.ts';
-import type { Reply } from './send.ts';
+import type { Reply, ReplyEnd } from './send.ts';
 import { createTargets } from './target.ts';
 import type { Target } from './target.ts';
-import { createHmac } from 'node:crypto';
 
 export type AttemptRequest = {
   environment: number;
@@ -215,4 +214,56 @@ export function signatures(
     value += value === '' ? `v1,${signature}` : ` v1,${signature}`;
   }
   return value;
+}
+
+// What a reply means for the delivery: the outcome, and a sentence for people where it is no success.
+
+const OUTCOME_OF_END = {
+  timed_out: 'timed_out',
+  cancelled: 'cancelled',
+  closed: 'reset',
+  stale: 'reset',
+  tls_failed: 'tls_failed',
+  headers_too_long: 'invalid_response',
+  padded: 'invalid_response',
+  interim_unwanted: 'invalid_response',
+  malformed: 'invalid_response',
+} as const satisfies Record<Exclude<ReplyEnd, 'complete' | 'body_limit'>, Outcome>;
+
+/** A body beyond the limit changes nothing: what the receiver decided is in its status. */
+function outcomeOf({ end, code }: Reply): Outcome {
+  if (end !== 'complete' && end !== 'body_limit') return OUTCOME_OF_END[end];
+  return isSuccess(code) ? 'succeeded' : 'bad_status';
+}
+
+const EXPLANATION_OF_END: Record<ReplyEnd, (reply: Reply, timeoutMs: number) => string | null> = {
+  complete: explainAnswer,
+  body_limit: explainAnswer,
+  timed_out: ({ code }, timeoutMs) =>
+    `${code === null ? 'no response' : 'the response did not end'} within ${inSeconds(timeoutMs)}`,
+  cancelled: () => 'stopped while waiting for the response',
+  closed: explainClosed,
+  stale: explainClosed,
+  tls_failed: ({ detail }) => explainTls(detail ?? undefined),
+  headers_too_long: () => 'the response has more than 16 KiB of headers',
+  padded: () => 'the response has more than 32 KiB that is neither header nor body',
+  interim_unwanted: () => 'answered with interim responses (1xx) that were not asked for',
+  malformed: ({ detail }) => `the answer is not HTTP/1.1: ${detail}`,
+};
+
+/** Null on success. `timeoutMs` is the attempt's deadline. */
+function explainReply(reply: Reply, timeoutMs: number): string | null {
+  return EXPLANATION_OF_END[reply.end](reply, timeoutMs);
+}
+
+function explainAnswer({ code }: Reply): string | null {
+  return isSuccess(code) ? null : explainStatus(code!);
+}
+
+function explainClosed({ code }: Reply): string {
+  return `the connection was closed before ${code === null ? 'a response came' : 'the response ended'}`;
+}
+
+function isSuccess(code: number | null): boolean {
+  return code !== null && code >= 200 && code < 300;
 }

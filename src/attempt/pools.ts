@@ -4,7 +4,7 @@
 // where it led when it was vetted.
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { Abort } from './abort.ts';
+import type { Abort } from './connection.ts';
 import type { Connect } from './connect.ts';
 import { Connection } from './connection.ts';
 import { ReadingTime } from './reading-time.ts';

@@ -1,5 +1,5 @@
-// One destination on the way out: what it has to be sent (backlog.ts), what is on its wire (in-flight.ts), how much
-// that may be (window.ts), when the next may start (pace.ts), and how its receiver is doing (health.ts). Does no I/O.
+// One destination on the way out: what it has to be sent (backlog.ts), what is on its wire and how much
+// that may be (in-flight.ts), when the next may start (pace.ts), how its receiver is doing (health.ts). Does no I/O.
 //
 //   active ◀──▶ pausing ───▶ paused ◀──▶ active        pausing: a result that pauses it is being stored
 //     └────────────┴────────────┴──▶ deleted            nothing starts any more, what is on the wire is aborted
@@ -14,14 +14,12 @@ import type { Schedule } from '../model/retry-policy.ts';
 import { Backlog } from './backlog.ts';
 import type { Appetite, Refilled } from './backlog.ts';
 import { Health } from './health.ts';
-import { InFlight } from './in-flight.ts';
+import { InFlight, Window } from './in-flight.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
 import { Pace } from './pace.ts';
-import type { ReadyPlace } from './slots.ts';
-import type { HeapPlace } from './wake-heap.ts';
-import { Window } from './window.ts';
+import type { HeapPlace, ReadyPlace } from './slots.ts';
 
 /** Where those who hold the queue have put it. Kept with the queue, so that finding it there is no look-up. */
 export class Place implements HeapPlace, ReadyPlace<DestinationQueue> {

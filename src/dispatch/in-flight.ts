@@ -1,11 +1,12 @@
-// One destination's attempts between their start and the end of their request.
+// One destination's attempts between their start and the end of their request (InFlight), and how many of them
+// there may be by what its receiver has answered (Window).
 //
 //   started ── its payload is read, a last look ──▶ sent ── the response, or an abort ──▶ ended
 //
 // What a receiver has left behind (it has answered one that was started later, and this one is old) hangs by itself: it
 // says nothing of how the receiver is doing now.
 import assert from 'node:assert/strict';
-import { Aborter } from '../attempt/abort.ts';
+import { Aborter } from '../attempt/connection.ts';
 import type { AttemptTrigger } from '../model/attempt.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
@@ -110,5 +111,48 @@ export class InFlight {
     if (!this.#current.delete(delivery.id) && !this.#leftBehind.delete(delivery.id)) return false;
     if (!isSent) this.#unsentCount--;
     return true;
+  }
+}
+
+// How many attempts a destination has shown that it can have on the wire at once, earned as a TCP sender's window is
+// (RFC 5681, 3.1): a few at first; one more with each answer while more are wanted, which doubles it in the time that
+// an answer takes; forgotten when it was not used. So a receiver that takes requests and never answers holds a few
+// slots, whatever its `max_in_flight` is.
+
+/** What may be on the wire before anything was answered. */
+const FIRST = 20;
+/** What was in use so long ago, or up to twice as long, still counts. */
+const REMEMBERED_MS = 1_000;
+
+export class Window {
+  /** The most that were on the wire when an answer came: in this stretch of time, and in the one before. */
+  #peak = 0;
+  #peakBefore = 0;
+  #beganAt = 0;
+
+  /** A request was answered. `count`: with it so many were on the wire. `isWanted`: more deliveries wait. */
+  noteAnswer(count: number, isWanted: boolean, monotonic: number): void {
+    const earned = this.earned(monotonic);
+    const isFull = isWanted && 2 * count > earned;
+    this.#peak = Math.max(this.#peak, count, isFull ? earned + 1 : 0);
+  }
+
+  /** What it may have of slots that are scarce: at least one. */
+  earned(monotonic: number): number {
+    this.#turn(monotonic);
+    return Math.max(1, this.#peak, this.#peakBefore);
+  }
+
+  /** What it may have while there are slots for everybody. */
+  size(monotonic: number): number {
+    return Math.max(FIRST, this.earned(monotonic));
+  }
+
+  #turn(monotonic: number): void {
+    const passed = monotonic - this.#beganAt;
+    if (passed < REMEMBERED_MS) return;
+    this.#peakBefore = passed < 2 * REMEMBERED_MS ? this.#peak : 0;
+    this.#peak = 0;
+    this.#beganAt = monotonic;
   }
 }

@@ -33,8 +33,8 @@ type PipelineOptions = {
   /** 0: destinations are never paused for failing. */
   failingAfterMs: number;
   observer: Pick<Required<Observer>, 'attempted'>;
-  /** What an attempt's request carries, from what its event came with; null: no traces are asked for. */
-  traceparentOf: (delivery: OpenDelivery, traceparent: string | null) => string | null;
+  /** What an attempt's request carries, from what its event came with. Absent: no traces are asked for. */
+  traceparentOf?: ((delivery: OpenDelivery, traceparent: string | null) => string | null) | undefined;
 };
 
 /** `dueAt`: when the delivery is to be looked for in the store again; null: it is not ours to look for. */
@@ -135,7 +135,7 @@ export class AttemptPipeline {
       deliveryId: delivery.id,
       attempt: delivery.attemptCount + 1,
       payload: payload.bytes,
-      traceparent: traceparentOf(delivery, payload.traceparent),
+      traceparent: traceparentOf?.(delivery, payload.traceparent) ?? null,
       timeoutMs: queue.schedule.timeoutMs,
     };
     return perform(request, attempt.aborter, () => ownership.mayStart(queue.id));

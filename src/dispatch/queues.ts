@@ -11,9 +11,8 @@ import { DestinationQueue } from './destination-queue.ts';
 import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
 import type { Ownership } from '../model/ownership.ts';
-import { ReadyQueues } from './slots.ts';
+import { ReadyQueues, WakeHeap } from './slots.ts';
 import { Refiller } from './refiller.ts';
-import { WakeHeap } from './wake-heap.ts';
 
 /** Deliveries that wait in memory: of one destination, and of all together before each is cut to the last number. */
 const WAITING_PER_DESTINATION_MAX = 1_000;

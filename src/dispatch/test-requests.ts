@@ -1,5 +1,5 @@
 // Requests by which a destination is tried out: made as an attempt is, at once, whatever its state, and kept nowhere.
-import { Aborter } from '../attempt/abort.ts';
+import { Aborter } from '../attempt/connection.ts';
 import type { Perform } from '../attempt/perform.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { TestAttempt } from '../model/attempt.ts';

@@ -5,8 +5,7 @@ import { IndexedMatcher } from './indexed.ts';
 import { LargeEvents } from './apart/large-events.ts';
 import type { LargeEventsOptions } from './apart/large-events.ts';
 import type { ExplainingMatcher, MatchBody, MatchEntry, MatchScope } from './matcher.ts';
-import { EVERYTHING } from './matcher.ts';
-import { TooMuchWork, Work } from './work.ts';
+import { EVERYTHING, TooMuchWork, Work } from './matcher.ts';
 
 /** Of one event on the event loop: 2 ms; 13 to 20 on a busy core, the parsing of 256 KiB included. */
 const EVENT_STEPS_MAX = 200_000;

@@ -8,8 +8,7 @@ import type { Filter, FilterTest } from './filter/filter.ts';
 import { isScalar } from './filter/json.ts';
 import { writePath } from './filter/path.ts';
 import type { Inspection } from './inspection.ts';
-import type { MatchEntry } from './matcher.ts';
-import type { Work } from './work.ts';
+import type { MatchEntry, Work } from './matcher.ts';
 
 /** A subscription that an explanation is about. */
 export type Candidate = {

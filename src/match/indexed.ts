@@ -1,18 +1,23 @@
 // The fast matcher: event type → the patterns that can match it, by hash look-up; within a pattern, the subscriptions
 // whose filter demands an equality by the value at its path; only the rest are tried one by one, all on one inspection
 // of the body.
+import { isOperational } from '../model/event-type.ts';
 import type { SubscriptionId } from '../model/id.ts';
-import { Inspection } from './inspection.ts';
-import type { Matcher, MatchBody, MatchEntry, MatchScope } from './matcher.ts';
-import { EVERYTHING, once, sortById } from './matcher.ts';
-import { addToBucket, itemsOf, removeFromBucket } from './bucket.ts';
-import type { Bucket } from './bucket.ts';
 import { EXPLAINED_MAX, writeExplanation } from './explanation.ts';
 import type { Candidate } from './explanation.ts';
-import { listPatternsFor, listPatternsNear, parentOf, PatternIndex } from './pattern-index.ts';
-import { findSubject } from './subject.ts';
-import { unlimitedWork } from './work.ts';
-import type { Work } from './work.ts';
+import { Inspection } from './inspection.ts';
+import { EVERYTHING, once, sortById, unlimitedWork } from './matcher.ts';
+import type { Matcher, MatchBody, MatchEntry, MatchScope, Work } from './matcher.ts';
+import {
+  addToBucket,
+  itemsOf,
+  removeFromBucket,
+  listPatternsFor,
+  listPatternsNear,
+  parentOf,
+  PatternIndex,
+} from './pattern-index.ts';
+import type { Bucket } from './pattern-index.ts';
 
 type ParsedOnDemand = Pick<MatchBody, 'parse'>;
 
@@ -138,4 +143,14 @@ function* take<T>(items: Iterable<T>, max: number): Generator<T> {
     if (count++ >= max) return;
     yield item;
   }
+}
+
+// The destination that an event of the service's own is about. It does not get the event: its trouble would be told to
+// the one that cannot hear it, and an event about each of those events would follow.
+
+/** Null: the event is a producer's, or about no destination. `parse`: the event's body, of parseBody. */
+function findSubject(type: string, parse: () => unknown): string | null {
+  if (!isOperational(type)) return null;
+  const { destination_id: id } = parse() as { destination_id?: unknown };
+  return typeof id === 'string' ? id : null;
 }

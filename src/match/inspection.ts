@@ -5,7 +5,7 @@ import { holdsForNone, satisfies, stepInto } from './filter/evaluate.ts';
 import type { FilterPath, PathStep } from './filter/path.ts';
 import { EVERY } from './filter/path.ts';
 import { Selection } from './selection.ts';
-import type { Work } from './work.ts';
+import type { Work } from './matcher.ts';
 
 /** A long array is searched by table, once a few conditions have asked for its elements. */
 const LONG_ARRAY_MIN = 16;

@@ -3,16 +3,14 @@
 // Each subscription lies in one place. A filter that demands equalities lies under one of them: where the fewest
 // others lie, an additional path counting as much as NEW_PATH_COST of them, because each path of a pattern is looked
 // up for every event. So 100,000 filters on {status, customer_id} soon lie under customer_id.
-import { addToBucket, bucketSize, forEachIn, itemsOf, removeFromBucket } from './bucket.ts';
-import type { Bucket } from './bucket.ts';
-import type { Equality } from './filter/filter.ts';
+import { isOperational } from '../model/event-type.ts';
 import { listEqualities } from './filter/filter.ts';
-import type { Scalar } from './filter/json.ts';
+import type { Equality } from './filter/filter.ts';
 import { isScalar } from './filter/json.ts';
+import type { Scalar } from './filter/json.ts';
 import type { FilterPath } from './filter/path.ts';
 import type { Inspection } from './inspection.ts';
 import type { MatchEntry } from './matcher.ts';
-import { isOperational } from '../model/event-type.ts';
 
 const NEW_PATH_COST = 8;
 /** A Map holds at most 2^24 keys; filters that would bring a path near that are tried one by one. */
@@ -143,4 +141,38 @@ export function listPatternsNear(type: string): string[] {
 /** An event type or a prefix of one, less its last segment. */
 export function parentOf(type: string): string {
   return type.slice(0, type.lastIndexOf('.'));
+}
+
+// What lies under one key of an index. Nearly always that is one thing, for which a Set would cost 200 bytes more.
+
+export type Bucket<T extends object | string> = T | Set<T>;
+
+export function addToBucket<T extends object | string>(bucket: Bucket<T> | undefined, item: T): Bucket<T> {
+  if (bucket === undefined) return item;
+  return bucket instanceof Set ? bucket.add(item) : new Set([bucket, item]);
+}
+
+/** What is left without the item; undefined: nothing. */
+export function removeFromBucket<T extends object | string>(
+  bucket: Bucket<T> | undefined,
+  item: T,
+): Bucket<T> | undefined {
+  if (!(bucket instanceof Set)) return bucket === item ? undefined : bucket;
+  bucket.delete(item);
+  return bucket.size === 0 ? undefined : bucket;
+}
+
+function bucketSize(bucket: Bucket<object> | undefined): number {
+  if (bucket === undefined) return 0;
+  return bucket instanceof Set ? bucket.size : 1;
+}
+
+function forEachIn<T extends object | string>(bucket: Bucket<T>, visit: (item: T) => void): void {
+  if (bucket instanceof Set) for (const item of bucket) visit(item);
+  else visit(bucket);
+}
+
+export function itemsOf<T extends object | string>(bucket: Bucket<T> | undefined): Iterable<T> {
+  if (bucket === undefined) return [];
+  return bucket instanceof Set ? bucket : [bucket];
 }

@@ -9,7 +9,7 @@ import { isScalar } from './filter/json.ts';
 import type { PathStep } from './filter/path.ts';
 import { EVERY } from './filter/path.ts';
 import { ValueTables } from './value-tables.ts';
-import { Work } from './work.ts';
+import { Work } from './matcher.ts';
 
 /** Tables are made when looking has cost about as much: so many looks at every value, or at what is in them. */
 const LOOKS_BEFORE_TABLES = 12;

@@ -7,7 +7,7 @@ import type { FilterTest } from './filter/filter.ts';
 import type { Literal, Scalar } from './filter/json.ts';
 import { FILTER_BYTES_MAX, isScalar } from './filter/json.ts';
 import { WideNumber } from '../json/wide-number.ts';
-import type { Work } from './work.ts';
+import type { Work } from './matcher.ts';
 
 const COUNTING_STEPS = 8;
 const SORTING_STEPS = 40;

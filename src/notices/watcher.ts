@@ -4,7 +4,7 @@ import { isFailing } from '../model/condition.ts';
 import type { DestinationWithKeys, FailureStreak } from '../model/destination.ts';
 import { isOperational } from '../model/event-type.ts';
 import type { DestinationId } from '../model/id.ts';
-import type { FinishedAttempt, Scheduled } from '../model/observer.ts';
+import type { FinishedAttempt, Observer, Scheduled } from '../model/observer.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { NoticeBody } from './notice.ts';
@@ -33,7 +33,14 @@ export class Watcher {
     this.#isStarted = true;
   }
 
-  noteScheduled({ event, deliveries, backlogFull }: Scheduled): void {
+  readonly observer: Observer = {
+    scheduled: (scheduled) => this.#noteScheduled(scheduled),
+    attempted: (finished) => this.#noteAttempt(finished),
+    destinationChanged: (destination) => this.#noteDestination(destination),
+    destinationDeleted: (id) => this.#noteDeleted(id),
+  };
+
+  #noteScheduled({ event, deliveries, backlogFull }: Scheduled): void {
     if (backlogFull.size === 0 || isOperational(event.type)) return;
     for (const { id, destinationId } of deliveries) {
       if (!backlogFull.has(id)) continue;
@@ -48,7 +55,7 @@ export class Watcher {
   }
 
   /** Of deliveries of the service's own events nothing is told: that would be one more of them. */
-  noteAttempt({ delivery, eventType, result, decision, recoveredFrom = null }: FinishedAttempt): void {
+  #noteAttempt({ delivery, eventType, result, decision, recoveredFrom = null }: FinishedAttempt): void {
     if (result.outcome === 'succeeded') {
       if (recoveredFrom !== null || this.#resumedAt.size > 0) this.#noteSuccess(delivery, recoveredFrom);
     } else if (decision?.status === 'dead' && !isOperational(eventType)) {
@@ -58,7 +65,7 @@ export class Watcher {
     }
   }
 
-  noteDestination({ id, environment, status, pausedReason, updatedAt }: DestinationWithKeys): void {
+  #noteDestination({ id, environment, status, pausedReason, updatedAt }: DestinationWithKeys): void {
     if ((status === 'paused') === this.#paused.has(id)) return;
     if (status === 'active') {
       this.#paused.delete(id);
@@ -74,7 +81,7 @@ export class Watcher {
     this.#notices.add({ type: 'postrider.destination.paused', environment, destinationId: id, data }, updatedAt);
   }
 
-  noteDeleted(id: DestinationId): void {
+  #noteDeleted(id: DestinationId): void {
     this.#paused.delete(id);
     this.#resumedAt.delete(id);
   }

@@ -6,8 +6,7 @@ import type { EndedUnsent, FinishedAttempt, Observer, Scheduled } from '../model
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { CountsSubject, StoredCounts } from '../store/store.ts';
-import { Counts, encodeCounts, outcomeIndex } from './counts.ts';
-import { bucketOf } from './histogram.ts';
+import { Counts, encodeCounts, outcomeIndex, bucketOf } from './counts.ts';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;

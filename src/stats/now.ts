@@ -6,12 +6,11 @@ import type { Destination, DestinationHealth } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { Activity } from './activity.ts';
+import type { Activity, Pulse } from './activity.ts';
 import { HOUR_MS, MINUTE_MS } from './counter.ts';
 import type { Counter } from './counter.ts';
 import { readConditions } from './health.ts';
-import { addPulses, decodePulse } from './last-minute.ts';
-import type { Pulse } from './last-minute.ts';
+import { addPulses, decodePulse } from './activity.ts';
 import type { PausedDestinations } from './paused.ts';
 import type { CountsReader } from './reader.ts';
 

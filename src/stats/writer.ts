@@ -3,11 +3,9 @@ import type { DestinationActivity } from '../model/condition.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { StatsStore, StoredCounts } from '../store/store.ts';
-import type { Activity, Heard } from './activity.ts';
-import { latest } from './activity.ts';
+import type { Activity, Heard, Pulse } from './activity.ts';
+import { latest, encodePulse } from './activity.ts';
 import type { Counter } from './counter.ts';
-import { encodePulse } from './last-minute.ts';
-import type { Pulse } from './last-minute.ts';
 
 /** A transaction of so many rows takes a few milliseconds; accepts and results wait no longer for it. */
 const ROWS_PER_WRITE = 250;

@@ -40,9 +40,6 @@ export type Tracer = {
   traceparentOf: (delivery: OpenDelivery, kept: string | null) => string | null;
 };
 
-/** Where nobody has asked for traces: events keep none, and requests carry none. */
-export const NO_TRACER: Tracer = { observer: {}, keepTraceparent: () => null, traceparentOf: () => null };
-
 export function createTracer(sink: SpanSink, now: () => number): Tracer {
   const traceOf = (eventId: EventId, kept: string | null): Trace => {
     const parent = kept === null ? null : parseTraceparent(kept);

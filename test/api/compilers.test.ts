@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compilersFactory } from '../../src/api/compilers.ts';
+import { compilersFactory } from '../../src/api/server.ts';
 import { startApi } from './harness.ts';
 
 test('every schema of every route compiles, though only when a request needs it', async (t) => {

@@ -1,7 +1,7 @@
 // The memory of a body that comes in pieces.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GrowingBuffer } from '../../src/api/http/request-body.ts';
+import { GrowingBuffer } from '../../src/api/http/bodies.ts';
 
 test('one piece is kept as it came', () => {
   const piece = Buffer.from('{"type":"a.b","body":{}}');

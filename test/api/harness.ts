@@ -3,7 +3,6 @@
 // is held against the OpenAPI document.
 import assert from 'node:assert/strict';
 import { createService } from '../../src/app/service.ts';
-import { NO_TRACER } from '../../src/tracing/tracer.ts';
 import type { Service } from '../../src/app/service.ts';
 import { mintApiKey } from '../../src/runtime/mint-api-key.ts';
 import type { ApiApp } from '../../src/api/route-config.ts';
@@ -81,7 +80,7 @@ export async function startApi(overrides: Partial<ApiServices> = {}, network = N
     network,
     log,
     metrics: createMetrics('0.0.0-test'),
-    tracer: NO_TRACER,
+    tracer: null,
     masterKey: random.bytes(32),
     host: { name: 'first', eventLoopDelaySeconds: () => 0 },
   });

@@ -6,7 +6,7 @@ import { Webhook as SvixWebhook } from 'svix';
 import { createAttempter } from '../../src/attempt/attempter.ts';
 import type { Attempter } from '../../src/attempt/attempter.ts';
 import { createGuard } from '../../src/attempt/guard.ts';
-import type { Abort } from '../../src/attempt/abort.ts';
+import type { Abort } from '../../src/attempt/connection.ts';
 import type { AttemptRequest } from '../../src/attempt/perform.ts';
 import { createResolver } from '../../src/attempt/resolver.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { pino } from 'pino';
-import { AttemptLog } from '../../src/dispatch/attempt-log.ts';
+import { AttemptLog } from '../../src/app/observers.ts';
 import type { FinishedAttempt } from '../../src/model/observer.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';

@@ -1,7 +1,7 @@
 // Requests that try out a destination: what a stop means for them. The rest is in test/api/test-requests.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Abort } from '../../src/attempt/abort.ts';
+import type { Abort } from '../../src/attempt/connection.ts';
 import { TestRequests } from '../../src/dispatch/test-requests.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import { createIds } from '../../src/runtime/ids.ts';

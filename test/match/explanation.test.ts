@@ -9,7 +9,7 @@ import { IndexedMatcher } from '../../src/match/indexed.ts';
 import type { Filter } from '../../src/match/filter/filter.ts';
 import { isFilterFault, parseStoredFilter } from '../../src/match/filter/parse.ts';
 import type { MatchEntry } from '../../src/match/matcher.ts';
-import { TooMuchWork, unlimitedWork, Work } from '../../src/match/work.ts';
+import { TooMuchWork, unlimitedWork, Work } from '../../src/match/matcher.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { LinearMatcher } from './linear.ts';
 

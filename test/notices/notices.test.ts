@@ -34,7 +34,7 @@ function start() {
     },
   });
   const watcher = new Watcher(notices, clock);
-  watcher.noteDestination(destinationWith({ id: 'dst_paused', status: 'paused', pausedReason: 'gone' }));
+  watcher.observer.destinationChanged!(destinationWith({ id: 'dst_paused', status: 'paused', pausedReason: 'gone' }));
   watcher.start();
   notices.loop.start();
   return {
@@ -55,11 +55,11 @@ function start() {
     },
     set: (id: DestinationId, status: 'active' | 'paused'): void => {
       const pausedReason = status === 'paused' ? 'manual' : null;
-      watcher.noteDestination(destinationWith({ id, status, pausedReason, updatedAt: clock.now() }));
+      watcher.observer.destinationChanged!(destinationWith({ id, status, pausedReason, updatedAt: clock.now() }));
     },
-    die: (n: number, fields: Partial<FinishedAttempt> = {}) => watcher.noteAttempt(attempt({ n, ...fields })),
+    die: (n: number, fields: Partial<FinishedAttempt> = {}) => watcher.observer.attempted!(attempt({ n, ...fields })),
     succeed: (recoveredFrom: FailureStreak | null = null, destinationId: DestinationId = 'dst_1') =>
-      watcher.noteAttempt({ ...attempt({ n: 0, destinationId }), result: RESULT('succeeded'), recoveredFrom }),
+      watcher.observer.attempted!({ ...attempt({ n: 0, destinationId }), result: RESULT('succeeded'), recoveredFrom }),
   };
 }
 
@@ -124,11 +124,15 @@ describe('deliveries that die', () => {
     };
     const made = [{ id: 'dlv_2', destinationId: 'dst_1', subscriptionId: 'sub_1' }] as const;
     const scheduled = { origin: 'event', body: Buffer.from(''), deliveries: made, dueAt: 0 } as const;
-    watcher.noteScheduled({ ...scheduled, event: { ...event, id: 'evt_1' }, backlogFull: new Set(['dlv_2']) });
+    watcher.observer.scheduled!({ ...scheduled, event: { ...event, id: 'evt_1' }, backlogFull: new Set(['dlv_2']) });
     assert.deepEqual(await told(), []);
-    watcher.noteScheduled({ ...scheduled, event: { ...event, id: 'evt_1', type: 'a.b' }, backlogFull: new Set() });
+    watcher.observer.scheduled!({
+      ...scheduled,
+      event: { ...event, id: 'evt_1', type: 'a.b' },
+      backlogFull: new Set(),
+    });
     assert.deepEqual(await told(), []);
-    watcher.noteScheduled({
+    watcher.observer.scheduled!({
       ...scheduled,
       event: { ...event, id: 'evt_1', type: 'a.b' },
       backlogFull: new Set(['dlv_2']),

@@ -1,7 +1,7 @@
 // The simulated network: what answers at a destination's URL, and the log of all that reached it. The log knows
 // nothing of the service: what it says is held against what the service claims.
 import type { AttemptRequest } from '../../src/attempt/perform.ts';
-import type { Abort } from '../../src/attempt/abort.ts';
+import type { Abort } from '../../src/attempt/connection.ts';
 import type { AttemptResult, Outcome } from '../../src/model/attempt.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import type { SeededRandom } from './seeded-random.ts';

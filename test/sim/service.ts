@@ -1,7 +1,6 @@
 // One process of the service in the simulated world: what app/app.ts starts, less the HTTP server, on a virtual clock,
 // with a slow store, and receivers for a network. It runs every loop that production runs.
 import { createService } from '../../src/app/service.ts';
-import { NO_TRACER } from '../../src/tracing/tracer.ts';
 import type { Service } from '../../src/app/service.ts';
 import type { Settings } from '../../src/config.ts';
 import { createAdjustableClock } from '../../src/runtime/clock.ts';
@@ -75,7 +74,7 @@ export class SimulatedService {
       log: this.#log.log,
       metrics: createMetrics('simulated'),
       masterKey,
-      tracer: NO_TRACER,
+      tracer: null,
       host: { name: 'simulated', eventLoopDelaySeconds: () => 0 },
     });
     await this.#service.start('simulated:1');

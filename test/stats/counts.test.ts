@@ -3,8 +3,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { OUTCOMES } from '../../src/model/attempt.ts';
-import { Counts, decodeCounts, decodeNumbers, encodeCounts, encodeNumbers } from '../../src/stats/counts.ts';
-import { BUCKET_COUNT } from '../../src/stats/histogram.ts';
+import {
+  Counts,
+  decodeCounts,
+  decodeNumbers,
+  encodeCounts,
+  encodeNumbers,
+  BUCKET_COUNT,
+} from '../../src/stats/counts.ts';
 
 const number = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const few = fc.nat({ max: 1_000_000 });

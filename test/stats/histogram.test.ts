@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { BUCKET_COUNT, Histogram, bucketOf } from '../../src/stats/histogram.ts';
+import { BUCKET_COUNT, Histogram, bucketOf } from '../../src/stats/counts.ts';
 
 /** Of all powers alike, from the shortest that is told apart to four weeks. */
 const seconds = fc.double({ min: Math.log(0.0001), max: Math.log(2_400_000), noNaN: true }).map(Math.exp);

@@ -10,7 +10,6 @@ import { AttemptPipeline } from '../../src/dispatch/pipeline.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import { observeAll } from '../../src/model/observer.ts';
-import { NO_TRACER } from '../../src/tracing/tracer.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { Recorder } from '../../src/record/recorder.ts';
@@ -103,7 +102,6 @@ export async function startDispatching(options: {
     bodyRetentionMs: Number.MAX_SAFE_INTEGER,
     failingAfterMs: 0,
     observer: observeAll([]),
-    traceparentOf: NO_TRACER.traceparentOf,
   });
   const dispatcher = new Dispatcher({
     store,

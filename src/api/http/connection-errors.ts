@@ -6,9 +6,8 @@ import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../model/error.ts';
 import type { Ids } from '../../runtime/ids.ts';
-import { METHODS } from '../auth.ts';
-import type { Connection } from './connection.ts';
-import type { Connections } from './connections.ts';
+import { METHODS } from '../access.ts';
+import type { Connection, Connections } from './connections.ts';
 import { JSON_TYPE, renderError, writeError } from '../output/error-response.ts';
 
 type Refusal = { status: number; reason: string; error: ApiError; allow?: string };

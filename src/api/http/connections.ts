@@ -1,9 +1,11 @@
-// All connections of the server: who is told of which, who is too slow to read what was asked for, and how they end.
-import type { Server } from 'node:http';
+// All connections of the server: who is told of which, who is too slow to read what was asked for, how they end, and
+// the one budget of memory that they are charged to.
+import type { Server, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyReply } from 'fastify';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { Connection } from './connection.ts';
-import { MemoryBudget } from './memory-budget.ts';
+import { OF_ENDLESS_ANSWERS, TakePace } from './take-pace.ts';
+import { Turns } from './turns.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
 /** Requests that are not answered this long after the beginning of closing are cut off. */
@@ -49,5 +51,242 @@ export class Connections {
     this.#clock.setTimer(() => {
       for (const socket of this.#all.keys()) socket.destroy();
     }, DRAIN_TIMEOUT_MS);
+  }
+}
+
+// One connection: the requests under way on it, what it makes us hold, and its end. Every way to an end is bounded in
+// time: a socket that nobody destroys keeps its descriptor for as long as the caller likes.
+
+/** Requests of a connection that are under way at once; what it sends beyond them waits unread. */
+const PIPELINED_MAX = 16;
+/** What a request under way takes: its objects, and a short answer. */
+const REQUEST_BYTES = 8_192;
+/** A connection that is refused has this long to read the answers to what it asked before ... */
+const REFUSED_MS = 30_000;
+/** ... and this long to read the refusal. Destroyed at once, the socket would be reset and the refusal lost. */
+const LINGER_MS = 5_000;
+
+type Exchange = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  bytes: number;
+  /** Begins the work on it; null: that has been done. */
+  start: (() => void) | null;
+};
+
+/** What all connections of a server share. */
+type Parts = { memory: MemoryBudget; clock: Clock };
+
+export class Connection {
+  readonly socket: Socket;
+  /** Bytes, by MemoryBudget. */
+  charged = 0;
+  /** When `charged` rose from 0, or a caller that is slow last kept up; monotonic. */
+  chargedSince = 0;
+  /** Of the latest request that was begun. */
+  reply: FastifyReply | null = null;
+  /** Refuses the body that is being received, while one is. */
+  refuseBody: (() => void) | null = null;
+  /** Nothing that still comes is looked at. */
+  isShut = false;
+  #pace: TakePace;
+  readonly #parts: Parts;
+  readonly #turns: Turns;
+  /** In their order, which is that of the answers as well. */
+  readonly #exchanges: Exchange[] = [];
+  #onAnswered: (() => void) | null = null;
+  #endTimer: Timer | null = null;
+
+  constructor(socket: Socket, parts: Parts) {
+    this.socket = socket;
+    this.#parts = parts;
+    this.#pace = new TakePace(socket);
+    this.#turns = new Turns(this);
+    socket.once('close', () => {
+      this.#endTimer?.cancel();
+      this.#letGo();
+    });
+  }
+
+  /** Whether one more request may begin, or the one that is being received go on. */
+  get mayRead(): boolean {
+    const request = this.#exchanges.at(-1)?.request;
+    // A body that nobody takes would be kept in pieces as small as the caller likes to make them.
+    const isTaken = request === undefined || request.complete || request.readableFlowing === true;
+    return isTaken && this.#exchanges.length < PIPELINED_MAX;
+  }
+
+  /** `start` is called now, or when it is the request's turn. */
+  begin(request: IncomingMessage, response: ServerResponse, start: () => void): void {
+    const exchange: Exchange = { request, response, bytes: 0, start };
+    this.#exchanges.push(exchange);
+    const hasRoom = this.#holdFor(exchange, REQUEST_BYTES);
+    response.on('close', () => this.#end(exchange));
+    if (this.#exchanges.length > 1 || request.headers['transfer-encoding'] !== undefined) this.#turns.begin();
+    if (this.#exchanges.length <= PIPELINED_MAX) this.#start(exchange);
+    // The first read may have brought hundreds at once. They wait, but not where there is no room for them.
+    else if (!hasRoom) this.socket.destroy();
+  }
+
+  /**
+   * Counts what an answer takes until the caller has taken it; less than nothing, where it is not sent after all.
+   * False: there is no room for so much.
+   */
+  chargeAnswer(response: ServerResponse, bytes: number): boolean {
+    const exchange = this.#exchanges.find((other) => other.response === response);
+    return exchange === undefined || this.#holdFor(exchange, bytes);
+  }
+
+  /** The answer under way has no end. */
+  beginEndless(): void {
+    this.#pace = new TakePace(this.socket, OF_ENDLESS_ANSWERS);
+  }
+
+  /** False: there is no room for so much. */
+  charge(bytes: number): boolean {
+    return this.#parts.memory.charge(this, bytes);
+  }
+
+  refund(bytes: number): void {
+    this.#parts.memory.refund(this, bytes);
+  }
+
+  /** Whether it is the caller that is waited for: to go on sending, or to read. */
+  isWaitingForCaller(): boolean {
+    return this.refuseBody !== null || this.socket.writableLength > 0;
+  }
+
+  /** Frees at once what is charged to it. */
+  yieldRoom(): void {
+    if (this.refuseBody !== null) return this.refuseBody();
+    this.#letGo();
+    this.socket.destroy();
+  }
+
+  /** The request that is being received, if work on it has begun. */
+  get unfinished(): FastifyReply | null {
+    const newest = this.#exchanges.at(-1);
+    return newest !== undefined && newest.start === null && !newest.request.complete ? this.reply : null;
+  }
+
+  /** The server is closing: a request that is being answered is the last. False: there is none. */
+  beginLast(): boolean {
+    const { reply } = this;
+    if (reply === null || reply.raw.writableFinished) return false;
+    if (!reply.raw.headersSent) reply.header('connection', 'close');
+    return true;
+  }
+
+  /** Every second: a caller that does not read its answers is cut off. */
+  look(now: number): void {
+    const pace = this.#pace.judge(now);
+    if (pace === 'took enough') this.chargedSince = now;
+    if (pace === 'too slow') this.socket.destroy();
+  }
+
+  /** Calls back, once, when all that was requested is answered; now, if nothing is left. */
+  whenAnswered(callback: () => void): void {
+    const newest = this.#exchanges.at(-1);
+    // What the callback writes is the answer to a request that broke off before its turn.
+    if (newest !== undefined && newest.start !== null && !newest.request.complete) this.#end(newest);
+    if (this.#exchanges.length === 0) callback();
+    else this.#onAnswered = callback;
+  }
+
+  /** What is under way may still be answered. What comes is thrown away, but read: so the caller's end is noticed. */
+  shut(): void {
+    this.isShut = true;
+    this.#turns.begin();
+    this.#endWithin(REFUSED_MS);
+    this.socket.resume();
+  }
+
+  /** The last byte is written: the connection ends when the caller ends it as well, or time is up. */
+  end(): void {
+    this.shut();
+    this.#endWithin(LINGER_MS);
+    this.socket.end();
+  }
+
+  /** Of all but a body that is being received: its reader lets go of that when the request ends. */
+  #letGo(): void {
+    for (const { bytes } of this.#exchanges.splice(0)) this.refund(bytes);
+    this.#turns.stop();
+  }
+
+  #endWithin(delayMs: number): void {
+    this.#endTimer?.cancel();
+    if (this.socket.destroyed) return;
+    this.#endTimer = this.#parts.clock.setTimer(() => this.socket.destroy(), delayMs);
+  }
+
+  #start(exchange: Exchange): void {
+    const { start } = exchange;
+    exchange.start = null;
+    start?.();
+  }
+
+  #holdFor(exchange: Exchange, bytes: number): boolean {
+    exchange.bytes += bytes;
+    return this.charge(bytes);
+  }
+
+  #end(exchange: Exchange): void {
+    const at = this.#exchanges.indexOf(exchange);
+    // The connection ended before, and with it all that was held.
+    if (at === -1) return;
+    this.#exchanges.splice(at, 1);
+    this.refund(exchange.bytes);
+    const next = this.#exchanges[PIPELINED_MAX - 1];
+    if (next !== undefined) this.#start(next);
+    if (this.#exchanges.length === 0) this.#onAnswered?.();
+    this.#turns.next();
+  }
+}
+
+// One budget for all that connections make the service keep in memory: bodies being received, bytes that wait to be
+// parsed, answers that wait to be read. When the budget is used up, the connection that has been waited for longest
+// with the most gives way, and new requests are refused.
+
+/** Who has been waited for less than this makes no room: a burst ends in refusals, not in cut connections. */
+const PATIENCE_MS = 1_000;
+
+class MemoryBudget {
+  #charged = 0;
+  readonly #budget: number;
+  readonly #clock: Clock;
+  readonly #users: () => Iterable<Connection>;
+
+  constructor(options: { bytesBudget: number; clock: Clock; users: () => Iterable<Connection> }) {
+    this.#budget = options.bytesBudget;
+    this.#clock = options.clock;
+    this.#users = options.users;
+  }
+
+  get isOver(): boolean {
+    return this.#charged > this.#budget;
+  }
+
+  /** Counts bytes that are in memory already. False: they are too many, and no room could be made for them. */
+  charge(user: Connection, bytes: number): boolean {
+    if (user.charged === 0) user.chargedSince = this.#clock.monotonic();
+    user.charged += bytes;
+    this.#charged += bytes;
+    if (this.isOver && bytes > 0) this.#makeRoom();
+    return !this.isOver;
+  }
+
+  refund(user: Connection, bytes: number): void {
+    user.charged -= bytes;
+    this.#charged -= bytes;
+  }
+
+  #makeRoom(): void {
+    const now = this.#clock.monotonic();
+    const costOf = ({ charged, chargedSince }: Connection): number => charged * (now - chargedSince);
+    const candidates = [...this.#users()]
+      .filter((user) => now - user.chargedSince >= PATIENCE_MS && user.charged > 0 && user.isWaitingForCaller())
+      .sort((a, b) => costOf(a) - costOf(b));
+    while (this.isOver && candidates.length > 0) candidates.pop()!.yieldRoom();
   }
 }

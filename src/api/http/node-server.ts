@@ -31,7 +31,7 @@ export function createNodeServer(
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      // Node's own answer to a request without a Host has no body; rules.ts refuses it.
+      // Node's own answer to a request without a Host has no body; access.ts refuses it.
       requireHostHeader: false,
     },
     handle,
@@ -39,7 +39,7 @@ export function createNodeServer(
   connections.watch(server);
   server.on('clientError', connectionErrors.handle);
   server.on('connect', connectionErrors.refuseTunnel);
-  // Node would answer 100 before anybody has looked at the request; request-body.ts does it.
+  // Node would answer 100 before anybody has looked at the request; bodies.ts does it.
   server.on('checkContinue', handle);
   // An expectation that we do not know may be ignored (RFC 9110, section 10.1.1); Node would answer 417 by itself.
   server.on('checkExpectation', handle);

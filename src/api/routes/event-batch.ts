@@ -118,7 +118,7 @@ type Refused = ReturnType<typeof presentRefusal>;
 /** Never rejects: an event that is refused leaves the others alone. */
 function createBegin({ acceptor, log, keepTraceparent }: ApiServices, request: FastifyRequest) {
   const { environment } = request.caller;
-  const traceparent = keepTraceparent(request.headers['traceparent']);
+  const traceparent = keepTraceparent?.(request.headers['traceparent']) ?? null;
   const validate = createValidator(request);
   const allowance = new Allowance(BATCH_DELIVERIES_MAX);
   return async (item: JsonItem, index: number): Promise<Begun> => {

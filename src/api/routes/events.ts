@@ -35,7 +35,7 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
   const { store, acceptor, keepTraceparent } = services;
 
   app.post('/v1/events', acceptance, async ({ caller, body, headers }, reply) => {
-    const traceparent = keepTraceparent(headers['traceparent']);
+    const traceparent = keepTraceparent?.(headers['traceparent']) ?? null;
     const accepted = await acceptor.accept(parseEvent(body, { environment: caller.environment, traceparent }));
     if (!accepted.isRepeat && accepted.deliveries.length <= SCHEDULED_PAGE) {
       reply.code(202);

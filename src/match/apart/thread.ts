@@ -7,7 +7,7 @@ import type { Filter } from '../filter/filter.ts';
 import type { FilterPath } from '../filter/path.ts';
 import { IndexedMatcher } from '../indexed.ts';
 import type { MatchEntry, MatchScope } from '../matcher.ts';
-import { TooMuchWork, Work } from '../work.ts';
+import { TooMuchWork, Work } from '../matcher.ts';
 
 export type Order =
   | { do: 'add'; entries: readonly MatchEntry[] }

@@ -2,7 +2,7 @@
 import type { Literal } from './json.ts';
 import { isLiteralArray, isLiteralObject } from './json.ts';
 import { WideNumber } from '../../json/wide-number.ts';
-import type { Work } from '../work.ts';
+import type { Work } from '../matcher.ts';
 
 /**
  * Deep equality: objects whatever their key order, arrays in order, numbers as doubles (0 equals -0). A WideNumber

@@ -4,7 +4,7 @@ import type { FilterTest } from './filter.ts';
 import type { Literal } from './json.ts';
 import { isScalar } from './json.ts';
 import { WideNumber } from '../../json/wide-number.ts';
-import type { Work } from '../work.ts';
+import type { Work } from '../matcher.ts';
 
 /** The member or element that a step selects; undefined, which no JSON value is: none. */
 export function stepInto(value: unknown, step: string | number): unknown {

@@ -7,9 +7,8 @@ import type { Store } from '../store.ts';
 import type { Backlog } from './backlog.ts';
 import { prepareAll, readTransaction, writeTransaction } from './file/database.ts';
 import type { Database, Prepared, Statement } from './file/database.ts';
-import { createDiskReserve } from './file/disk-reserve.ts';
-import type { DiskReserve } from './file/disk-reserve.ts';
-import type { ServedFiles } from './file/served-files.ts';
+import { createDiskReserve } from './file/write-checks.ts';
+import type { DiskReserve, ServedFiles } from './file/write-checks.ts';
 
 /** The methods of the store that have a query. */
 type Method = Exclude<keyof Store, 'close' | 'lanes' | 'cluster'>;

@@ -9,7 +9,7 @@ import type { KeyContext } from './context.ts';
 import { Connection } from './file/connection.ts';
 import { createDataDir, databasePath } from './file/data-dir.ts';
 import { writeTransaction } from './file/database.ts';
-import { createDiskReserve } from './file/disk-reserve.ts';
+import { createDiskReserve } from './file/write-checks.ts';
 import { openPrepared } from './file/prepare-database.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './queries/configuration/api-keys.ts';
 import { readEnvironments } from './queries/configuration/environments.ts';

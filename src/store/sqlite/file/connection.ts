@@ -11,7 +11,7 @@ import { createCheckpointer } from '../threads/checkpoint.ts';
 import type { PassiveCheckpoints } from '../threads/checkpoint.ts';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
-import { watchServedFiles } from './served-files.ts';
+import { watchServedFiles } from './write-checks.ts';
 
 type Runtime = { clock: Clock; random: Random };
 

@@ -9,7 +9,7 @@ import { StoreError } from '../../store.ts';
 import { assertNotEmpty, assertWritable, noRoom, unwritable } from './data-dir.ts';
 import { openDatabase, prepare } from './database.ts';
 import type { Database } from './database.ts';
-import { isDiskFull } from './disk-reserve.ts';
+import { isDiskFull } from './write-checks.ts';
 import { publishFile, writeNewFile } from './durable-file.ts';
 import { errnoOf, isInaccessible, toStoreError } from '../errors.ts';
 import { assertKnownSchema, migrate } from './migrate.ts';

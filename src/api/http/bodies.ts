@@ -1,11 +1,15 @@
-// Reads request bodies: the same rules for every endpoint, before anything is parsed. What is too long is refused
-// while it is being read, and all requests together may hold only so much memory.
+// The bodies of requests, read by the same rules for every endpoint, and of answers, as far as they take memory. What
+// is too long is refused while it is being read, and all of them together may hold only so much.
+//
 // Not Fastify's own reading (`parseAs: 'buffer'`): it keeps a Buffer for each chunk, hundreds of bytes for a chunk of
 // one, tells nobody how much it holds until the body is whole, and cannot be made to give up a body that somebody else
 // needs the room of.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
+import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../model/error.ts';
+import { bytesInMemoryOf } from '../output/pieces.ts';
 import type { Connections } from './connections.ts';
 
 type BodyResult = (error: ApiError | null, bytes: Buffer) => void;
@@ -149,4 +153,52 @@ export class GrowingBuffer {
     this.#bytes.copy(bytes, 0, 0, this.length);
     this.#bytes = bytes;
   }
+}
+
+// Counts what an answer takes until its caller has taken it. A long one goes out in slices, each when the connection
+// has taken the one before: written as a whole it would be copied as a whole, and who reads slowly would look like
+// who does not read.
+
+const SLICE_BYTES = 65_536;
+/** Up to here an answer is among what is counted for any request. */
+const SHORT_LENGTH = 2_048;
+/** What Node keeps of an answer that is a stream. */
+const STREAM_BYTES = 2 * SLICE_BYTES;
+
+/** The `onSend` step: what to send instead. Throws ApiError where there is no room for a long answer to a mere read. */
+export function holdAnswer(reply: FastifyReply, payload: unknown, connections: Connections): unknown {
+  if (typeof payload === 'string' && payload.length <= SHORT_LENGTH) return payload;
+  const { raw, request } = reply;
+  const connection = connections.of(request.raw.socket);
+  if (connection === undefined || request.method === 'HEAD' || payload == null) return payload;
+  const charge = (bytes: number): void => {
+    if (connection.chargeAnswer(raw, bytes) || request.method !== 'GET' || bytes <= SLICE_BYTES) return;
+    connection.chargeAnswer(raw, -bytes);
+    if (payload instanceof Readable) payload.destroy();
+    throw overBudget();
+  };
+  if (payload instanceof Readable) {
+    charge(STREAM_BYTES + bytesInMemoryOf(payload));
+    if (request.routeOptions.config.isEndless === true) connection.beginEndless();
+    return payload;
+  }
+  if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
+  const isLong = payload.length > SLICE_BYTES;
+  const answer = isLong && typeof payload === 'string' ? Buffer.from(payload) : payload;
+  charge(answer.length);
+  if (!isLong) return answer;
+  reply.header('content-length', answer.length);
+  return sliceAnswer(answer as Buffer);
+}
+
+function sliceAnswer(answer: Buffer): Readable {
+  let sent = 0;
+  return new Readable({
+    highWaterMark: SLICE_BYTES,
+    read() {
+      const slice = answer.subarray(sent, sent + SLICE_BYTES);
+      sent += slice.length;
+      this.push(slice.length === 0 ? null : slice);
+    },
+  });
 }
