@@ -1,5 +1,4 @@
 // One attempt: sign → connect → send → read → result. The result is a value; nothing here throws or rejects.
-import { createHmac } from 'node:crypto';
 import type { Mode } from '../model/api-key.ts';
 import { ATTEMPT_ERROR_LENGTH_MAX } from '../model/attempt.ts';
 import type { AttemptResult, Outcome } from '../model/attempt.ts';
@@ -12,6 +11,7 @@ import type { Pools } from './pools.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { send } from './send.ts';
 import type { Reply, ReplyEnd } from './send.ts';
+import { signatures } from './sign.ts';
 import { createTargets } from './target.ts';
 import type { Target } from './target.ts';
 
@@ -197,23 +197,6 @@ function findRetryAfter(headers: NonNullable<Reply['headers']>, now: number): nu
 
 function clip(error: string | null): string | null {
   return error === null ? null : error.slice(0, ATTEMPT_ERROR_LENGTH_MAX);
-}
-
-// Standard Webhooks 1.0.0, symmetric signatures: HMAC-SHA256 over "id.timestamp.payload", one per key.
-// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
-
-/** The value of `webhook-signature`: during a rotation's overlap one signature per key, newest first. */
-export function signatures(
-  keys: readonly Uint8Array[],
-  { id, timestampSeconds, payload }: { id: string; timestampSeconds: number; payload: Uint8Array },
-): string {
-  const head = `${id}.${timestampSeconds}.`;
-  let value = '';
-  for (const key of keys) {
-    const signature = createHmac('sha256', key).update(head).update(payload).digest('base64');
-    value += value === '' ? `v1,${signature}` : ` v1,${signature}`;
-  }
-  return value;
 }
 
 // What a reply means for the delivery: the outcome, and a sentence for people where it is no success.

@@ -1,11 +1,12 @@
 // Signatures against the two published libraries: whatever we sign they accept, whatever is changed they refuse.
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { signatures } from '../../src/attempt/perform.ts';
+import { signatures } from '../../src/attempt/sign.ts';
 import { verify } from './attempting.ts';
 
-const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
+const key = fc.uint8Array({ minLength: 24, maxLength: 64 });
 // The libraries take text; a payload is JSON, so valid UTF-8.
 const payload = fc.json().map((text) => new TextEncoder().encode(text));
 const id = fc.stringMatching(/^evt_[0-9a-z]{26}$/);
@@ -54,6 +55,22 @@ test('the specification’s own example', () => {
     payload: new TextEncoder().encode('{"test": 2432232314}'),
   };
   assert.equal(signatures([secret], signed), 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+});
+
+test('every text gets the signature that Node computes, whatever was signed before it', () => {
+  const longest = fc
+    .constantFrom(0, 1, 63, 64, 4_000, 4_096, 9_000, 262_144)
+    .map((bytes) => new Uint8Array(bytes).fill(97));
+  const text = fc.record({ key, id, payload: fc.oneof(longest, fc.uint8Array({ maxLength: 300 })) });
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (texts) => {
+      for (const { key: one, id: eventId, payload: bytes } of texts) {
+        const hmac = createHmac('sha256', one).update(`${eventId}.7.`).update(bytes).digest('base64');
+        assert.equal(signatures([one], { id: eventId, timestampSeconds: 7, payload: bytes }), `v1,${hmac}`);
+      }
+    }),
+    { numRuns: 50 },
+  );
 });
 
 test('no keys give no signature', () => {
