@@ -67,8 +67,10 @@ describe('a database that has become read-only', () => {
   });
 });
 
-/** Leases until nothing more is accepted. */
+/** Leases until nothing more is accepted, and no result stored. */
 const ROUNDS_MAX = 8;
+/** What a node logs when results begin to fail, and when they are stored again. */
+const TURN = /results are stored again|results cannot be stored; no new attempts/;
 
 /** Where there is not more room for the data: a disk that is full, or files that may not grow. */
 type Quota = { server: OwnPostgres; use: () => Promise<void>; makeRoom: () => Promise<void> };
@@ -139,11 +141,12 @@ async function goesOn(t: TestContext, { server, use, makeRoom }: Quota): Promise
     ({ status }) => status === 503,
   );
   assert.ok(Number(headers.get('retry-after')) > 0);
-  const arrived = receiver.requests.length;
-  // A page that was begun may have room for one more, and a request be under way: that comes to an end.
-  let promised = -1;
-  for (let round = 0; round < ROUNDS_MAX && publisher.promised.size !== promised; round++) {
-    promised = publisher.promised.size;
+  // A page that was begun may have room for one more event, or for results, after which attempts go on until the next
+  // that has none: that comes to an end.
+  const countTurns = (): number => nodes.reduce((sum, { output }) => sum + output.split(TURN).length - 1, 0);
+  let [arrived, promised, turns] = [-1, -1, -1];
+  for (let round = 0; round < ROUNDS_MAX && (publisher.promised.size !== promised || countTurns() !== turns); round++) {
+    [arrived, promised, turns] = [receiver.requests.length, publisher.promised.size, countTurns()];
     await delay(systemClock, LEASE_MS);
   }
   assert.equal(receiver.requests.length, arrived, 'nothing is sent whose result cannot be stored');
