@@ -16,6 +16,13 @@ const RESUME_MS_MAX = 3_600_000;
 type Place = { environment: number; destinationId: DestinationId };
 
 export class Watcher {
+  readonly observer: Observer = {
+    scheduled: (scheduled) => this.#noteScheduled(scheduled),
+    attempted: (finished) => this.#noteAttempt(finished),
+    destinationChanged: (destination) => this.#noteDestination(destination),
+    destinationDeleted: (id) => this.#noteDeleted(id),
+  };
+
   readonly #notices: Pick<Notices, 'add' | 'withdraw'>;
   readonly #clock: Clock;
   readonly #paused = new Set<DestinationId>();
@@ -32,13 +39,6 @@ export class Watcher {
   start(): void {
     this.#isStarted = true;
   }
-
-  readonly observer: Observer = {
-    scheduled: (scheduled) => this.#noteScheduled(scheduled),
-    attempted: (finished) => this.#noteAttempt(finished),
-    destinationChanged: (destination) => this.#noteDestination(destination),
-    destinationDeleted: (id) => this.#noteDeleted(id),
-  };
 
   #noteScheduled({ event, deliveries, backlogFull }: Scheduled): void {
     if (backlogFull.size === 0 || isOperational(event.type)) return;

@@ -18,7 +18,7 @@ export class Connections {
 
   constructor({ clock, bytesBudget }: { clock: Clock; bytesBudget: number }) {
     this.#clock = clock;
-    this.memory = new MemoryBudget({ bytesBudget, clock, users: () => this.#all.values() });
+    this.memory = new MemoryBudget({ bytesBudget, clock, connections: () => this.#all.values() });
   }
 
   /** To be told of the server before it listens. */
@@ -255,12 +255,12 @@ class MemoryBudget {
   #charged = 0;
   readonly #budget: number;
   readonly #clock: Clock;
-  readonly #users: () => Iterable<Connection>;
+  readonly #connections: () => Iterable<Connection>;
 
-  constructor(options: { bytesBudget: number; clock: Clock; users: () => Iterable<Connection> }) {
+  constructor(options: { bytesBudget: number; clock: Clock; connections: () => Iterable<Connection> }) {
     this.#budget = options.bytesBudget;
     this.#clock = options.clock;
-    this.#users = options.users;
+    this.#connections = options.connections;
   }
 
   get isOver(): boolean {
@@ -268,24 +268,27 @@ class MemoryBudget {
   }
 
   /** Counts bytes that are in memory already. False: they are too many, and no room could be made for them. */
-  charge(user: Connection, bytes: number): boolean {
-    if (user.charged === 0) user.chargedSince = this.#clock.monotonic();
-    user.charged += bytes;
+  charge(connection: Connection, bytes: number): boolean {
+    if (connection.charged === 0) connection.chargedSince = this.#clock.monotonic();
+    connection.charged += bytes;
     this.#charged += bytes;
     if (this.isOver && bytes > 0) this.#makeRoom();
     return !this.isOver;
   }
 
-  refund(user: Connection, bytes: number): void {
-    user.charged -= bytes;
+  refund(connection: Connection, bytes: number): void {
+    connection.charged -= bytes;
     this.#charged -= bytes;
   }
 
   #makeRoom(): void {
     const now = this.#clock.monotonic();
     const costOf = ({ charged, chargedSince }: Connection): number => charged * (now - chargedSince);
-    const candidates = [...this.#users()]
-      .filter((user) => now - user.chargedSince >= PATIENCE_MS && user.charged > 0 && user.isWaitingForCaller())
+    const candidates = [...this.#connections()]
+      .filter(
+        (connection) =>
+          now - connection.chargedSince >= PATIENCE_MS && connection.charged > 0 && connection.isWaitingForCaller(),
+      )
       .sort((a, b) => costOf(a) - costOf(b));
     while (this.isOver && candidates.length > 0) candidates.pop()!.yieldRoom();
   }
