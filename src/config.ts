@@ -2,7 +2,7 @@
 // The reference page is generated from this table; whatever is not in it is refused with a suggestion.
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseSubnet } from './attempt/guard.ts';
 import { parseTraceSettings } from './tracing/settings.ts';
@@ -166,6 +166,11 @@ export function loadTraceSettings(): TraceSettings | null {
 /** Where the service is and which key opens it, for commands that ask one; empty counts as not set. */
 export function readClientVariables(): { url: string | null; key: string | null } {
   return { url: process.env['POSTRIDER_URL'] || null, key: process.env['POSTRIDER_API_KEY'] || null };
+}
+
+/** Where a shell looks for a program that is named without a path; empty: the current folder (POSIX, section 8.3). */
+export function programFolders(): string[] {
+  return (process.env['PATH'] ?? '').split(delimiter);
 }
 
 /** The user's own folder for this program (XDG Base Directory: what is not absolute is ignored); maybe not there. */

@@ -6,6 +6,7 @@ import { CommandFailure, parseCommandLine } from './command.ts';
 import type { Command, CommandEntry, GroupEntry } from './command.ts';
 import { ENTRIES } from './commands.ts';
 import { OutputError, print, tell } from './output.ts';
+import { nextCommand } from './next-command.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -83,7 +84,7 @@ function unknown(given: string, candidates: readonly { name: string }[]): string
 function explainFailure({ found, command }: { found: Found; command: Command | null }, error: unknown): number {
   if (error instanceof UsageError || (error instanceof StoreError && error.code === 'wrong_setting')) {
     const name = found === null ? '' : `${found.name} `;
-    return complain(`${error.message}\nSee: postrider ${name}--help`, EXIT_USAGE);
+    return complain(`${error.message}\nSee: ${nextCommand(`${name}--help`)}`, EXIT_USAGE);
   }
   if (error instanceof OutputError) return error.isUnread ? EXIT_FAILED : complain(error.message, EXIT_FAILED);
   if (error instanceof CommandFailure) return complain(error.message, EXIT_FAILED);

@@ -8,6 +8,7 @@ import type { CopyReport, CopyStep } from '../store/copy.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { print, printJson } from './output.ts';
+import { nextCommand, quote } from './next-command.ts';
 
 const PROGRESS_INTERVAL_MS = 1_000;
 
@@ -91,14 +92,14 @@ function describe({ tables }: CopyReport, dataDir: string, isKeyConfigured: bool
     ? ['Every node needs the master key that is set now: keep POSTRIDER_MASTER_KEY as it is.']
     : [
         `Every node needs the master key of this store, which is in ${keyFile}:`,
-        `  export POSTRIDER_MASTER_KEY="$(cat '${keyFile}')"`,
+        `  export POSTRIDER_MASTER_KEY="$(cat ${quote(keyFile)})"`,
         'Keep a copy of it apart from the database: without it the secrets in there cannot be opened.',
       ];
   return [
     `The database holds the whole store: ${rows} rows in ${Object.keys(tables).length} tables, the same on both sides.`,
     '',
     ...key,
-    'Then set POSTRIDER_DATABASE_URL and start: postrider serve',
+    `Then set POSTRIDER_DATABASE_URL and start: ${nextCommand('serve')}`,
     '',
     `Do not serve ${dataDir} again: both would send what is unfinished.`,
   ].join('\n');

@@ -23,6 +23,7 @@ import { groupMembership, runProcessGroup } from './process-group.ts';
 import type { Order } from './process-group.ts';
 import { welcome } from './welcome.ts';
 import { storeOptions } from './with-store.ts';
+import { nextCommand } from './next-command.ts';
 
 export const serveCommand: Command = {
   name: 'serve',
@@ -181,7 +182,9 @@ async function makeFirstKeys(store: Store): Promise<NewKey[]> {
     if (!(await store.createFirstApiKeys(minted.map(({ key }) => key)))) return [];
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== 'disk_full') throw error;
-    process.stderr.write(`postrider: no first key was made: ${error.message}. Then: postrider keys create\n`);
+    process.stderr.write(
+      `postrider: no first key was made: ${error.message}. Then: ${nextCommand('keys create --mode test')}\n`,
+    );
     return [];
   }
   return minted.map(({ key, secret }) => ({ mode: key.mode, key: secret }));
@@ -191,7 +194,7 @@ function describeStart(
   { url, keys, signInLink }: Started,
   { settings, isJson }: { settings: Settings; isJson: boolean },
 ): string {
-  if (!isJson) return welcome({ baseUrl: url, keys, signInLink, testSubnets: settings.TEST_SUBNETS });
+  if (!isJson) return welcome({ baseUrl: url, keys, signInLink, settings });
   const link = signInLink === null ? {} : { sign_in_link: signInLink };
   return `${JSON.stringify({ event: 'started', url, keys, ...link })}\n`;
 }

@@ -1,7 +1,8 @@
 // What a person sees when the service has started: the address, and at the first start the key and a first hour.
-import { relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { VERSION } from '../config.ts';
+import { resolve } from 'node:path';
+import { SETTINGS, VERSION } from '../config.ts';
+import type { Settings } from '../config.ts';
+import { isInItsFolder, nextCommand, quote } from './next-command.ts';
 
 const RECEIVER_PORT = 8384;
 
@@ -10,9 +11,9 @@ export function welcome(options: {
   baseUrl: string;
   keys: readonly { mode: string; key: string }[];
   signInLink: string | null;
-  testSubnets: readonly string[];
+  settings: StoreSettings & Pick<Settings, 'TEST_SUBNETS'>;
 }): string {
-  const { baseUrl, keys, signInLink, testSubnets } = options;
+  const { baseUrl, keys, signInLink, settings } = options;
   const testKey = keys.find(({ mode }) => mode === 'test')?.key;
   const lines = [`Postrider ${VERSION} is listening on ${baseUrl}`];
   if (signInLink !== null) {
@@ -20,9 +21,9 @@ export function welcome(options: {
   }
   if (testKey === undefined) return `${lines.join('\n')}\n`;
   for (const { mode, key } of keys) lines.push('', `Your ${mode} key, shown this once:`, `  ${key}`);
-  if (keys.length === 1) lines.push('', 'For a live key:', `  ${programName()} keys create --mode live`);
+  if (keys.length === 1) lines.push('', ...howToMakeLiveKey(settings));
   lines.push('', ...firstSteps(baseUrl, testKey));
-  if (!testSubnets.some((subnet) => subnet.startsWith('127.'))) {
+  if (!settings.TEST_SUBNETS.some((subnet) => subnet.startsWith('127.'))) {
     lines.push('Destinations on this machine need a start with POSTRIDER_TEST_SUBNETS=127.0.0.0/8,::1/128');
   }
   lines.push('');
@@ -31,21 +32,28 @@ export function welcome(options: {
 
 /** Shell lines that show an event to a receiver on this machine, as the quick start does. */
 function firstSteps(baseUrl: string, key: string): string[] {
-  const program = programName();
   return [
     'To see a first event, type these one after the other in a second terminal:',
     '',
-    `${program} login --url ${baseUrl} --key ${key}`,
-    `${program} receive &`,
-    `${program} listen --forward-to http://127.0.0.1:${RECEIVER_PORT}/ &`,
-    `${program} trigger order.paid`,
+    nextCommand(`login --url ${baseUrl} --key ${key}`),
+    nextCommand('receive &'),
+    nextCommand(`listen --forward-to http://127.0.0.1:${RECEIVER_PORT}/ &`),
+    nextCommand('trigger order.paid'),
     '',
     'docs/guides/quick-start.md goes on from there.',
   ];
 }
 
-/** How to call this program from where the user is. */
-function programName(): string {
-  const path = relative(process.cwd(), fileURLToPath(new URL('../../bin/postrider', import.meta.url)));
-  return path.startsWith('..') ? fileURLToPath(new URL('../../bin/postrider', import.meta.url)) : path;
+type StoreSettings = Pick<Settings, 'DATA_DIR' | 'DATABASE_URL'>;
+
+/** In this service's own store: typed as it stands in another folder or terminal, it must not come to another's. */
+function howToMakeLiveKey({ DATABASE_URL: databaseUrl, DATA_DIR: dataDir }: StoreSettings): string[] {
+  const words = 'keys create --mode live';
+  if (databaseUrl !== null) {
+    const variables = 'POSTRIDER_DATABASE_URL and POSTRIDER_MASTER_KEY';
+    return [`For a live key, with ${variables} as this service has them:`, `  ${nextCommand(words)}`];
+  }
+  const isFoundAlone = dataDir === SETTINGS.DATA_DIR.default && isInItsFolder();
+  const place = isFoundAlone ? '' : ` --data-dir ${quote(resolve(dataDir))}`;
+  return ['For a live key:', `  ${nextCommand(words)}${place}`];
 }

@@ -101,7 +101,7 @@ test('a mistake is named, with what would be right: exit code 2, nothing on stan
     const { code, stdout, stderr } = runs[nth]!;
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' }, line);
     assert.match(stderr, message);
-    assert.match(stderr, /^postrider: .*\nSee: postrider .*--help\n$/, 'one line, and where to look');
+    assert.match(stderr, /^postrider: .*\nSee: bin\/postrider .*--help\n$/, 'one line, and where to look');
   }
   const elsewhere = environmentOf({ DATABASE_URL: 'postgres://x/y' });
   const [backup, list] = await runLines(['backup f.db', 'keys list --data-dir /nowhere'], elsewhere);

@@ -124,7 +124,7 @@ test('both outlive a restart of the service: what was missed is said, and posted
   assert.ok(arrived.body.toString().endsWith('"data":{"n":2.00}}'));
   await listen.until(/"event":"missed","count":\d+,"has_more":false/);
   await listen.until(/connected again after \d+ s/);
-  await tail.until(/— messages may be missing since \S+Z: postrider deliveries list --since 20\S+Z/);
+  await tail.until(/— messages may be missing since \S+Z: bin\/postrider deliveries list --since 20\S+Z/);
   const last = await publish('order.last', '{}');
   await tail.until(new RegExp(`accepted +order\\.last +${last.event_id}`));
   await receiver.arrival(({ eventId }) => eventId === last.event_id);

@@ -121,6 +121,9 @@ test('a destination from its making to its end', async () => {
   assert.match(shown, /^max_in_flight {4}7$/m);
   assert.match(shown, /^headers {10}\{"x-team":"\*\*\*"\}$/m);
   assert.equal((await row('destinations', 'health', id)).state, 'paused');
+  const health = await run('destinations', 'health', id);
+  assert.match(health, /^success_rate_1h {7}(-|\d+\.\d %)$/m);
+  assert.match(health, /^attempt_seconds {7}p50 \S+ {2}p95 \S+ {2}p99 \S+$/m);
   const rotated = await row('destinations', 'rotate', id, '--overlap-seconds', '0');
   assert.notEqual(rotated.signing_secret, made.signing_secret);
   const own = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
@@ -353,7 +356,7 @@ describe('which service and which key', () => {
     assert.match(await fails(1, 'logout'), /there is no profile "default"/);
     assert.match(
       await fails(2, 'events', 'list'),
-      /no API key .*give --key, set POSTRIDER_API_KEY, or run "postrider login"/,
+      /no API key .*give --key, set POSTRIDER_API_KEY, or run "bin\/postrider login"/,
     );
   });
 });
@@ -406,7 +409,7 @@ test('a mistake names the flag; what fails says how to go on', async () => {
     assert.match(await fails(code, ...filled, ...where), message, argv.join(' '));
   }
   const away = await fails(1, 'events', 'list', '--url', NOWHERE, '--key', service.key);
-  assert.match(away, /no answer from http:\/\/127\.0\.0\.1:2 .*ECONNREFUSED.*"postrider serve" starts one/);
+  assert.match(away, /no answer from http:\/\/127\.0\.0\.1:2 .*ECONNREFUSED.*"bin\/postrider serve" starts one/);
   const live = `pr_live_${'0'.repeat(36)}`;
   for (const argv of [
     ['trigger', 'a.b'],

@@ -43,6 +43,7 @@ export function SignIn() {
 
 function KeyForm() {
   const search: Search = useSearch({ strict: false });
+  const asked = search['mode'] === 'live' ? 'live' : 'test';
   const [key, setKey] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -79,7 +80,7 @@ function KeyForm() {
         fault={fault}
         hint={
           <>
-            The key says which environment you see. <code>bin/postrider keys create</code> makes one.
+            The key says which environment you see. <code>bin/postrider keys create --mode {asked}</code> makes one.
           </>
         }
         onChange={({ target }) => setKey(target.value)}

@@ -3,14 +3,13 @@ import type { Postrider } from '../../../sdk/typescript/src/postrider.ts';
 import type * as Client from '../../../sdk/typescript/src/postrider.ts';
 import { CommandFailure } from '../command.ts';
 import type { Connection } from './connection.ts';
+import { nextCommand } from '../next-command.ts';
 
 /** The module, too: its classes tell errors apart. */
 type Ask<Result> = (client: Postrider, module: typeof Client) => Promise<Result>;
 
 /** Of a parameter of the API, which flag or word of the command gives it; null: none does. */
 export type NameOfParam = (param: string) => string | null;
-
-const KEYS_HINT = '"postrider keys list" shows those there are';
 
 /** Throws CommandFailure at whatever the service or the way there comes to. */
 export async function askService<Result>(
@@ -34,7 +33,8 @@ function explain(error: unknown, { module, connection, nameOfParam }: Circumstan
   const { url, keyFrom } = connection;
   const fail = (text: string): CommandFailure => new CommandFailure(text, { cause: error });
   if (error instanceof module.UnauthorizedError) {
-    return fail(`${url} does not take the key from ${keyFrom}: it is unknown there, revoked or expired; ${KEYS_HINT}`);
+    const hint = `"${nextCommand('keys list')}" shows those of its store`;
+    return fail(`${url} does not take the key from ${keyFrom}: it is unknown there, revoked or expired; ${hint}`);
   }
   if (error instanceof module.ForbiddenError) return fail(`${error.message}; the key is from ${keyFrom}`);
   if (error instanceof module.ApiError) {
@@ -43,7 +43,9 @@ function explain(error: unknown, { module, connection, nameOfParam }: Circumstan
     return fail(`${named === null ? '' : `${named}: `}${error.message} (${error.code}${request})`);
   }
   if (error instanceof module.ConnectionError) {
-    return fail(`${error.message}. Is the service running there? "postrider serve" starts one; --url names another`);
+    return fail(
+      `${error.message}. Is the service running there? "${nextCommand('serve')}" starts one; --url names another`,
+    );
   }
   if (error instanceof module.PostriderError) return fail(`${url}: ${error.message}`);
   return error;

@@ -1,4 +1,4 @@
-// What tables show of times and states.
+// What tables show of times, states and shares.
 import { formatTime } from '../../model/time.ts';
 import { paint } from '../table.ts';
 import type { Style } from '../table.ts';
@@ -45,4 +45,9 @@ export function styleOfState(state: string): Style {
 
 export function paintState(state: string, text = state): string {
   return Object.hasOwn(STYLES, state) ? paint(STYLES[state]!, text) : text;
+}
+
+/** `share`: of 1; null: of nothing. */
+export function percentage(share: number | null): string {
+  return share === null ? '-' : `${(share * 100).toFixed(1)} %`;
 }

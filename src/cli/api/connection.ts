@@ -4,6 +4,7 @@ import { JSON_FLAG } from '../command.ts';
 import type { CommandLine, Flag } from '../command.ts';
 import { checkProfileName, DEFAULT_PROFILE, profileNames, readProfile } from '../profiles/profiles.ts';
 import type { Profile } from '../profiles/profiles.ts';
+import { nextCommand } from '../next-command.ts';
 
 export const URL_DEFAULT = 'http://127.0.0.1:8383';
 const URL_EXAMPLES = `${URL_DEFAULT} or https://hooks.example.com`;
@@ -47,7 +48,9 @@ export function readConnection(line: CommandLine, givenKey: string | null = line
     return { url, key: profile.key, keyFrom: `the profile "${named ?? DEFAULT_PROFILE}"` };
   }
   const why = profile === null ? '' : `, for the profile’s key is for ${profile.url}`;
-  throw new MissingKeyError(`no API key for ${url}${why}: give --key, set POSTRIDER_API_KEY, or run "postrider login"`);
+  throw new MissingKeyError(
+    `no API key for ${url}${why}: give --key, set POSTRIDER_API_KEY, or run "${nextCommand('login')}"`,
+  );
 }
 
 function readNamedProfile(named: string | null): Profile | null {
@@ -56,7 +59,9 @@ function readNamedProfile(named: string | null): Profile | null {
   if (profile !== null) return profile;
   const known = profileNames();
   const others = known.length === 0 ? 'there are none yet' : `there are ${known.join(', ')}`;
-  throw new UsageError(`--profile: there is no profile "${named}" (${others}); postrider login --profile ${named}`);
+  throw new UsageError(
+    `--profile: there is no profile "${named}" (${others}); ${nextCommand(`login --profile ${named}`)}`,
+  );
 }
 
 /** Without a slash at the end, so that equal ones are equal. */

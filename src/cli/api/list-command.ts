@@ -28,7 +28,7 @@ type ListDeclaration<Row> = Omit<Declaration, 'usage' | 'words'> & {
   list: (asking: Asking, page: { limit: number }, signal?: AbortSignal) => List<Row>;
   columns: (now: number) => Column<Row>[];
   /** Said where there are none. */
-  whereNone: string;
+  whereNone: () => string;
 };
 
 export function listCommand<Row extends { id: string } | { event_id: string }>(
@@ -40,7 +40,7 @@ export function listCommand<Row extends { id: string } | { event_id: string }>(
     const { line, isJson } = asking;
     const limit = integerOf(line, 'limit', { fallback: ROWS_DEFAULT, min: 1, max: ROWS_MAX });
     const format = (rows: readonly Row[], width: number | null): string =>
-      rows.length === 0 ? whereNone : formatTable(columns(systemClock.now()), rows, width);
+      rows.length === 0 ? whereNone() : formatTable(columns(systemClock.now()), rows, width);
     const idOf = (row: Row): string => ('id' in row ? row.id : row.event_id);
     const readFirst = (signal?: AbortSignal): Promise<{ rows: Row[]; hasMore: boolean }> =>
       takeFirst(list(asking, { limit: Math.min(limit + 1, PAGE_MAX) }, signal), limit);
@@ -52,7 +52,7 @@ export function listCommand<Row extends { id: string } | { event_id: string }>(
     for await (const rows of inChunks(list(asking, { limit: PAGE_MAX }))) await printRows(rows);
 
     async function showFirst({ rows, hasMore }: { rows: Row[]; hasMore: boolean }): Promise<void> {
-      if (rows.length === 0 && !isJson) tell(whereNone);
+      if (rows.length === 0 && !isJson) tell(whereNone());
       else await printRows(rows);
       if (hasMore && process.stderr.isTTY) tell(`There are more: --limit N, or --all`);
     }

@@ -7,6 +7,7 @@ import { integerOf } from '../command.ts';
 import type { CommandLine, Flag } from '../command.ts';
 import { RANGE_FLAGS } from '../input/time-flag.ts';
 import { tell } from '../output.ts';
+import { nextCommand } from '../next-command.ts';
 
 const PER_SECOND_DEFAULT = 100;
 
@@ -40,7 +41,7 @@ export async function followOperation(asking: Asking, begun: Operation): Promise
   const { client, line, isJson } = asking;
   if (!line.has('wait')) {
     await printResult(asking, begun);
-    if (!isJson) tell(`It goes on in the background: postrider operations get ${begun.id} --watch`);
+    if (!isJson) tell(`It goes on in the background: ${nextCommand(`operations get ${begun.id} --watch`)}`);
     return 0;
   }
   let shown = -1;

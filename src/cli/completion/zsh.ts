@@ -1,5 +1,6 @@
 // For zsh: sourced, or as _postrider in a folder of $fpath.
 import type { Offer } from './offer.ts';
+import { quote } from '../next-command.ts';
 
 export function zshScript(offers: readonly Offer[]): string {
   const places = [...Map.groupBy(offers, ({ at }) => at)].map(([at, here]) => {
@@ -45,8 +46,4 @@ _postrider() {
 }
 
 if [ "$funcstack[1]" = _postrider ]; then _postrider "$@"; else compdef _postrider postrider; fi`;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

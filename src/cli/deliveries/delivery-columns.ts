@@ -31,7 +31,11 @@ export function deliveryColumns(now: number, until = 'NEXT'): Column<Delivery>[]
   return [
     { title: 'ID', of: ({ id }) => id },
     { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => styleOfState(status) },
-    { title: 'ANSWERS', of: ({ response_codes: codes }) => codes.map((code) => code ?? '-').join(' '), widthMax: 11 },
+    {
+      title: 'ANSWERS',
+      of: ({ response_codes: codes }) => (codes.length === 0 ? '-' : codes.map((code) => code ?? '-').join(' ')),
+      widthMax: 11,
+    },
     { title: 'TYPE', of: ({ event_type: type }) => type, widthMax: 14 },
     { title: 'CREATED', of: ({ created_at: at }) => relativeTime(at, now) },
     { title: until, of: ({ next_attempt_at: at, dead_reason: reason }) => reason ?? relativeTime(at, now) },

@@ -2,6 +2,7 @@ import type { Destination } from '../../../sdk/typescript/src/postrider.ts';
 import { relativeTime, styleOfState } from '../api/cells.ts';
 import { listCommand } from '../api/list-command.ts';
 import type { Column } from '../table.ts';
+import { nextCommand } from '../next-command.ts';
 
 const STATUSES = ['active', 'paused'] as const;
 const STATES = ['healthy', 'failing', 'paused', 'idle'] as const;
@@ -14,7 +15,7 @@ export const listDestinationsCommand = listCommand<Destination>({
     status: { type: 'string', meaning: 'only those of this status', value: 'STATUS', options: STATUSES },
     state: { type: 'string', meaning: 'only those that are doing so', value: 'STATE', options: STATES },
   },
-  whereNone: 'There are no destinations. To make one: postrider destinations create https://…',
+  whereNone: () => `There are no destinations. To make one: ${nextCommand('destinations create https://…')}`,
   list: ({ client, line }, page, signal) => {
     const status = line.textOf('status') as (typeof STATUSES)[number] | null;
     const state = line.textOf('state') as (typeof STATES)[number] | null;

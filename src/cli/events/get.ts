@@ -4,6 +4,7 @@ import { styleOfState } from '../api/cells.ts';
 import { formatDetails } from '../api/details.ts';
 import { getCommand } from '../api/get-command.ts';
 import { formatTable } from '../table.ts';
+import { nextCommand } from '../next-command.ts';
 
 /** Its body as it was published: what JavaScript makes of JSON has other digits. */
 type ExactEvent = Omit<EventWithBody, 'body'> & { body: JsonText | null };
@@ -20,7 +21,7 @@ export const getEventCommand = getCommand<ExactEvent>({
   format: ({ deliveries, body, ...event }, width) => {
     const details = formatDetails({ ...event, body: body?.text }, width);
     if (deliveries.length === 0)
-      return `${details}\n\nNo subscription wanted it: postrider explain --event ${event.event_id}`;
+      return `${details}\n\nNo subscription wanted it: ${nextCommand(`explain --event ${event.event_id}`)}`;
     const columns = [
       { title: 'DELIVERY', of: ({ id }: (typeof deliveries)[number]) => id },
       {

@@ -3,6 +3,7 @@ import { relativeTime } from '../api/cells.ts';
 import { listCommand } from '../api/list-command.ts';
 import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
 import type { Column } from '../table.ts';
+import { nextCommand } from '../next-command.ts';
 
 export const listEventsCommand = listCommand<Event>({
   name: 'events list',
@@ -12,7 +13,7 @@ export const listEventsCommand = listCommand<Event>({
     type: { type: 'string', meaning: 'only this type, or this pattern of types', value: 'TYPE' },
     ...RANGE_FLAGS,
   },
-  whereNone: 'There are no events. To send one: postrider trigger order.paid',
+  whereNone: () => `There are no events. To send one: ${nextCommand('trigger order.paid')}`,
   list: ({ client, line }, page, signal) => {
     const type = line.textOf('type');
     const query = { ...page, ...readRange(line), ...(type === null ? {} : { type }) };

@@ -48,8 +48,10 @@ export function createReport(options: ReportOptions) {
       if (outcome.notes.length === 0) return null;
       return options.isJson ? JSON.stringify(applicationJson(outcome)) : applicationText(outcome);
     },
-    summary(failure: RequestError | null): string {
-      return options.isJson ? JSON.stringify(summaryJson(counts, options, failure)) : summaryText(counts, options);
+    /** Null: nothing was read, which is no result for people. */
+    summary(failure: RequestError | null): string | null {
+      if (options.isJson) return JSON.stringify(summaryJson(counts, options, failure));
+      return failure !== null && isEmpty(counts) ? null : summaryText(counts, options);
     },
     /** Whether some endpoint has no destination that should have one by now. */
     hasFailures: () => counts.endpoints.failed > 0 || (counts.endpoints.left_out > 0 && !options.isDryRun),
@@ -113,12 +115,16 @@ function summaryText(counts: Counts, options: ReportOptions): string {
   }
   if (isMixed(counts, options)) {
     lines.push(
-      'Every event would go to the endpoints of all applications: name with --app-path where the body of an event ' +
-        'says whose it is, and run this again before you publish.',
+      'A subscription without a filter gets the events of all applications: name with --app-path where the body of ' +
+        'an event says whose it is, and run this again before you publish.',
     );
   }
   if (options.isDryRun) lines.push('A dry run: nothing was changed.');
   return ['', ...lines.flatMap((line) => breakAtSpaces(line, COLUMNS))].join('\n');
+}
+
+function isEmpty({ applications, endpoints }: Counts): boolean {
+  return applications === 0 && Object.values(endpoints).every((count) => count === 0);
 }
 
 function isMixed({ applicationsInUse }: Counts, { hasAppPath }: ReportOptions): boolean {

@@ -56,7 +56,8 @@ async function importSvix(line: CommandLine): Promise<number> {
     if (!(error instanceof RequestError)) throw error;
     failure = error;
   }
-  await print(report.summary(failure));
+  const summary = report.summary(failure);
+  if (summary !== null) await print(summary);
   if (failure !== null) tell(`postrider: ${failure.message}\n${adviceFor(failure, isDryRun)}`);
   return failure !== null || report.hasFailures() ? 1 : 0;
 }

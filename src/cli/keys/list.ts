@@ -12,6 +12,7 @@ import { STORE_SETTINGS, withStore } from '../with-store.ts';
 import { presentKey } from './present-key.ts';
 import type { PresentedKey } from './present-key.ts';
 import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
+import { nextCommand } from '../next-command.ts';
 
 export const listKeysCommand: Command = {
   name: 'keys list',
@@ -35,7 +36,7 @@ async function list(line: CommandLine): Promise<number> {
     : (await withStore(line, listAll)).map(presentKey);
   if (line.has('json') && isOfService) for (const key of keys) await printJson(key);
   else if (line.has('json')) await printJson(keys);
-  else if (keys.length === 0) tell('There are no API keys. To make one: postrider keys create --mode test');
+  else if (keys.length === 0) tell(`There are no API keys. To make one: ${nextCommand('keys create --mode test')}`);
   else await print(formatTable(columnsAt(systemClock.now()), keys, terminalWidth()));
   return 0;
 }

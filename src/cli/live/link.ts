@@ -5,6 +5,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { timeOfDay } from '../api/cells.ts';
 import type { Connection } from '../api/connection.ts';
 import { tell } from '../output.ts';
+import { nextCommand } from '../next-command.ts';
 
 type Link = {
   callbacks: { onConnect: () => void; onDisconnect: (error: PostriderError) => void };
@@ -42,7 +43,7 @@ export function createLink({ url }: Connection, whereToLook: string, onFirst: ()
       const what =
         missed === null ? 'messages may be missing' : missed === 1 ? '1 message is' : `${missed} messages are`;
       const lost = missed === null ? what : `${what} missing`;
-      return `— ${lost} since ${timeOfDay(heardAt)}: postrider ${whereToLook} --since ${heardAt}`;
+      return `— ${lost} since ${timeOfDay(heardAt)}: ${nextCommand(`${whereToLook} --since ${heardAt}`)}`;
     },
   };
 }

@@ -1,6 +1,6 @@
 // How things are just now, and a small chart of how they were.
 import type { StatsNow, StatsSeries } from '../../../sdk/typescript/src/postrider.ts';
-import { paintState, timeOfDay } from '../api/cells.ts';
+import { paintState, percentage, timeOfDay } from '../api/cells.ts';
 import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { show, WATCH_FLAG } from '../api/watch.ts';
@@ -61,13 +61,12 @@ function format({ now, step, data }: { now: StatsNow } & StatsSeries, width: num
 }
 
 function formatNow(now: StatsNow): string[] {
-  const rate = now.success_rate === null ? '-' : `${(now.success_rate * 100).toFixed(1)} %`;
   const { active, paused, failing } = now.destinations;
   return [
     [
       `${perSecond(now.events_per_second)} events/s`,
       `${perSecond(now.attempts_per_second)} attempts/s`,
-      `${rate} succeed`,
+      `${percentage(now.success_rate)} succeed`,
       `${now.in_flight} in flight`,
     ].join('   '),
     `${now.pending} pending   ${now.retrying} retrying   ${now.held} held   ${now.dead_24h} dead in 24 h`,

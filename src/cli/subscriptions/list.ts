@@ -2,6 +2,7 @@ import type { Subscription } from '../../../sdk/typescript/src/postrider.ts';
 import { relativeTime } from '../api/cells.ts';
 import { listCommand } from '../api/list-command.ts';
 import type { Column } from '../table.ts';
+import { nextCommand } from '../next-command.ts';
 
 export const listSubscriptionsCommand = listCommand<Subscription>({
   name: 'subscriptions list',
@@ -10,7 +11,7 @@ export const listSubscriptionsCommand = listCommand<Subscription>({
   flags: {
     destination: { type: 'string', meaning: 'only those of this one', value: 'ID', param: 'destination_id' },
   },
-  whereNone: 'There are no subscriptions. To make one: postrider subscriptions create DESTINATION TYPE',
+  whereNone: () => `There are no subscriptions. To make one: ${nextCommand('subscriptions create DESTINATION TYPE')}`,
   list: ({ client, line }, page, signal) => {
     const destination = line.textOf('destination');
     const query = { ...page, ...(destination === null ? {} : { destination_id: destination }) };
