@@ -7,6 +7,8 @@
 //                               └─ afterResult ─▶ dead                          exhausted · gone
 //            ─ bornDead ─▶ dead                                                 backlog_full
 //   pending, retrying ─ expire, endByDeletion ─▶ dead                           expired · destination_deleted
+//                                            ─▶ succeeded                      forced, and had succeeded before
+//   dead (expired) ─ afterResult ─▶ succeeded                                  2xx, on the wire when it expired
 //   any ─ force ─▶ retrying, due at once ─ afterResult ─▶ succeeded, or what it was before
 //   dead ─ startAfresh ─▶ pending
 import type { AttemptResult, AttemptTrigger } from './attempt.ts';
@@ -132,20 +134,32 @@ export function isGone(result: Pick<AttemptResult, 'responseCode'>): boolean {
 /** Ended without an attempt, and when its row was last changed, Unix ms. */
 export type Ended = DeliveryState & { updatedAt: number };
 
+/** What of a delivery says how it ends: whether it had arrived before it was forced, and when. */
+export type Ending = Pick<DeliveryState, 'fallbackStatus' | 'completedAt'>;
+
 /** There is nothing left to send: its event has reached the age at which bodies are erased. */
-export function expire(now: number): Ended {
-  return { ...NOTHING, status: 'dead', deadReason: 'expired', completedAt: now, updatedAt: now };
+export function expire(delivery: Ending, now: number): Ended {
+  return { ...endUnsent(delivery, 'expired', now), updatedAt: now };
 }
 
 /** It reads so from the deletion of its destination on, whatever its row says still. */
-export function endByDeletion(updatedAt: number, deletedAt: number): Ended {
-  return {
-    ...NOTHING,
-    status: 'dead',
-    deadReason: 'destination_deleted',
-    completedAt: deletedAt,
-    updatedAt: Math.max(updatedAt, deletedAt),
-  };
+export function endByDeletion(delivery: Ending & { updatedAt: number }, deletedAt: number): Ended {
+  const updatedAt = Math.max(delivery.updatedAt, deletedAt);
+  return { ...endUnsent(delivery, 'destination_deleted', deletedAt), updatedAt };
+}
+
+/** What had arrived once has arrived: that it was to be sent again as well makes it no dead letter. */
+function endUnsent({ fallbackStatus, completedAt }: Ending, deadReason: DeadReason, at: number): DeliveryState {
+  if (fallbackStatus === 'succeeded') return { ...NOTHING, status: 'succeeded', completedAt: completedAt ?? at };
+  return { ...NOTHING, status: 'dead', deadReason, completedAt: at };
+}
+
+/**
+ * Whether a decision counts although its delivery has ended meanwhile: the attempt was on the wire when the event
+ * expired, and has arrived. What a deletion has ended stays so: an operator was told that nothing comes after it.
+ */
+export function mayRevive(ended: Pick<DeliveryState, 'status' | 'deadReason'>, decision: Decision): boolean {
+  return ended.status === 'dead' && ended.deadReason === 'expired' && decision.status === 'succeeded';
 }
 
 // ── How it is sent again ─────────────────────────────────────────────────────────────────────────────────

@@ -275,7 +275,10 @@ export type ResultToRecord = {
   rev: number;
   /** Numbered by the store: one more than the attempts recorded so far. */
   attempt: Omit<Attempt, 'attempt'>;
-  /** Raises `rev` when written. null: the delivery is finished; only its history grows, whatever its revision. */
+  /**
+   * Raises `rev` when written; that something has arrived also if the delivery has expired meanwhile (`mayRevive`). null:
+   * the delivery is finished; only its history grows, whatever its revision.
+   */
   decision: Decision | null;
 };
 

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import type { DeliveryState, DeliveryStatus, OpenDelivery } from '../../src/model/delivery.ts';
 import { boundRetryAfter, nextAttemptAt, resolveSchedule, RETRY_AFTER_MAX_MS } from '../../src/model/retry-policy.ts';
-import { afterResult, endByDeletion, expire, sendAgain, triggerOf } from '../../src/model/transitions.ts';
+import { afterResult, endByDeletion, expire, mayRevive, sendAgain, triggerOf } from '../../src/model/transitions.ts';
 import { openDelivery } from '../support/deliveries.ts';
 
 const STARTED_AT = 1_800_000_000_000;
@@ -183,11 +183,40 @@ describe('sending again', () => {
 });
 
 test('without an attempt a delivery ends dead, with its reason, and waits for nothing', () => {
-  for (const ended of [expire(ENDED_AT), endByDeletion(STARTED_AT, ENDED_AT)]) {
-    assert.deepEqual([ended.status, ended.dueAt, ended.completedAt], ['dead', null, ENDED_AT]);
-    assert.deepEqual([ended.scheduledAt, ended.fallbackStatus, ended.updatedAt], [null, null, ENDED_AT]);
+  const endings = (waiting: DeliveryState) => [
+    expire(waiting, ENDED_AT),
+    endByDeletion({ ...waiting, updatedAt: STARTED_AT }, ENDED_AT),
+  ];
+  const wasDead = { fallbackStatus: 'dead', deadReason: 'exhausted', completedAt: STARTED_AT } as const;
+  for (const waiting of [delivery(), delivery({ status: 'retrying' }), delivery({ status: 'retrying', ...wasDead })]) {
+    for (const ended of endings(waiting)) {
+      assert.deepEqual([ended.status, ended.dueAt, ended.completedAt], ['dead', null, ENDED_AT]);
+      assert.deepEqual([ended.scheduledAt, ended.fallbackStatus, ended.updatedAt], [null, null, ENDED_AT]);
+    }
+    assert.deepEqual(
+      endings(waiting).map(({ deadReason }) => deadReason),
+      ['expired', 'destination_deleted'],
+    );
   }
-  assert.equal(endByDeletion(ENDED_AT + 5, ENDED_AT).updatedAt, ENDED_AT + 5);
+  assert.equal(endByDeletion({ ...delivery(), updatedAt: ENDED_AT + 5 }, ENDED_AT).updatedAt, ENDED_AT + 5);
+  const arrived = delivery({ status: 'retrying', fallbackStatus: 'succeeded', completedAt: STARTED_AT - 9 });
+  for (const ended of endings(arrived)) {
+    assert.deepEqual([ended.status, ended.deadReason, ended.completedAt], ['succeeded', null, STARTED_AT - 9]);
+    assert.deepEqual([ended.dueAt, ended.fallbackStatus, ended.updatedAt], [null, null, ENDED_AT]);
+  }
+});
+
+test('what was on the wire when its event expired, and arrived, has succeeded; nothing else is revived', () => {
+  const decisionOn = (outcome: Partial<AttemptResult>) =>
+    afterResult(delivery(), { result: result(outcome), trigger: 'schedule', schedule: SCHEDULE, fraction: 0 });
+  const [arrived, failed] = [decisionOn({ outcome: 'succeeded', responseCode: 200 }), decisionOn({})];
+  const ended = (deadReason: DeliveryState['deadReason']) => ({ status: 'dead', deadReason }) as const;
+  assert.equal(mayRevive(ended('expired'), arrived), true);
+  assert.equal(mayRevive(ended('expired'), failed), false);
+  for (const reason of ['exhausted', 'gone', 'destination_deleted', 'backlog_full'] as const) {
+    assert.equal(mayRevive(ended(reason), arrived), false, reason);
+  }
+  assert.equal(mayRevive({ status: 'succeeded', deadReason: null }, arrived), false);
 });
 
 describe('backoff', () => {

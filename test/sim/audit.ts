@@ -112,8 +112,8 @@ function* faultsOf(row: DeliveryRow, world: World, clients: Clients): Generator<
     }[row.deadReason as string];
     if (isLegal !== true) yield `it is dead for no reason (${row.deadReason})`;
   }
-  // A success that came too late for its delivery only adds to the history.
-  const isTooLate = row.deadReason === 'destination_deleted' || row.deadReason === 'expired';
+  // A success that came too late for its destination only adds to the history.
+  const isTooLate = row.deadReason === 'destination_deleted';
   const isStoredSuccess = world.view.attempts(row.id).some(({ outcome }) => outcome === 'succeeded');
   if (isStoredSuccess && row.status !== SUCCEEDED && !isTooLate) yield 'it arrived, but does not read succeeded';
   yield* faultsOfHistory(row, world, results);

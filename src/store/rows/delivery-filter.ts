@@ -9,18 +9,23 @@ import type { DeliveryRow } from './delivery-rows.ts';
 
 const ALL_STATUSES = [PENDING, RETRYING, SUCCEEDED, DEAD];
 const MAY_READ_DEAD = [PENDING, RETRYING, DEAD];
+/** What had succeeded and is forced. */
+const MAY_READ_SUCCEEDED = [RETRYING, SUCCEEDED];
 
 /** What `statusesToRead` may answer: for each there is a statement. */
 export const STATUS_CHOICES: readonly (readonly number[])[] = [
   ALL_STATUSES,
   MAY_READ_DEAD,
+  MAY_READ_SUCCEEDED,
   ...ALL_STATUSES.map((status) => [status]),
 ];
 
 /** The statuses in rows that may read as the one that is asked for. */
 export function statusesToRead(status: number | null, someAreEndedByDeletion: boolean): readonly number[] {
   if (status === null) return ALL_STATUSES;
-  return status === DEAD && someAreEndedByDeletion ? MAY_READ_DEAD : [status];
+  if (!someAreEndedByDeletion) return [status];
+  if (status === DEAD) return MAY_READ_DEAD;
+  return status === SUCCEEDED ? MAY_READ_SUCCEEDED : [status];
 }
 
 export function createMatcher({

@@ -4,8 +4,10 @@ import type { Delivery, DeliveryState, OpenDelivery, OpenState } from '../../mod
 import { formatId, idTime } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import { endByDeletion } from '../../model/transitions.ts';
+import type { Ending } from '../../model/transitions.ts';
 import {
   DEAD,
+  SUCCEEDED,
   deadReasonCode,
   decodeResponseCodes,
   deliveryStatusCode,
@@ -68,19 +70,28 @@ export type DeliveryRow = {
   due_at: number | null;
   updated_at: number;
   completed_at: number | null;
+  fallback_status: number | null;
   is_paused: number;
   deleted_at: number | null;
   held_until: number | null;
 };
 
-/** Unfinished in its row, but its destination is gone: it reads as dead from that moment on. */
-function isEndedByDeletion(row: { status: number; deleted_at: number | null }): boolean {
+type EndingRow = Pick<DeliveryRow, 'status' | 'fallback_status' | 'deleted_at'>;
+
+/** Unfinished in its row, but its destination is gone: it reads as ended from that moment on. */
+function isEndedByDeletion(row: EndingRow): boolean {
   return isUnfinished(row.status) && row.deleted_at !== null;
 }
 
-/** The status that the row reads as. */
-export function effectiveStatus(row: { status: number; deleted_at: number | null }): number {
-  return isEndedByDeletion(row) ? DEAD : row.status;
+/** The status that the row reads as. As `endByDeletion` has it: that is held against this by the conformance suite. */
+export function effectiveStatus(row: EndingRow): number {
+  if (!isEndedByDeletion(row)) return row.status;
+  return row.fallback_status === SUCCEEDED ? SUCCEEDED : DEAD;
+}
+
+/** What `expire` and `endByDeletion` go by. */
+export function toEnding(row: Pick<StateRow, 'fallback_status' | 'completed_at'>): Ending {
+  return { fallbackStatus: nameOrNull(deliveryStatusCode, row.fallback_status), completedAt: row.completed_at };
 }
 
 export function toDelivery(row: DeliveryRow): Delivery {
@@ -101,12 +112,13 @@ export function toDelivery(row: DeliveryRow): Delivery {
   };
 }
 
-type Ending = Pick<Delivery, 'deadReason' | 'nextAttemptAt' | 'updatedAt' | 'completedAt'>;
+type ShownEnding = Pick<Delivery, 'deadReason' | 'nextAttemptAt' | 'updatedAt' | 'completedAt'>;
 
-function endingOf(row: DeliveryRow): Ending {
+function endingOf(row: DeliveryRow): ShownEnding {
   const { updated_at: updatedAt, completed_at: completedAt } = row;
   if (isEndedByDeletion(row)) {
-    const { deadReason, updatedAt: endedAt, ...ending } = endByDeletion(updatedAt, row.deleted_at!);
+    const ended = endByDeletion({ ...toEnding(row), updatedAt }, row.deleted_at!);
+    const { deadReason, updatedAt: endedAt, ...ending } = ended;
     return { deadReason, nextAttemptAt: ending.dueAt, updatedAt: endedAt, completedAt: ending.completedAt };
   }
   // A forced attempt keeps how the delivery had ended in the row; that is not shown while it waits.

@@ -18,6 +18,7 @@ export type ScheduledRow = {
   destination_id: Uint8Array;
   subscription_id: Uint8Array;
   status: number;
+  fallback_status: number | null;
   deleted_at: number | null;
 };
 

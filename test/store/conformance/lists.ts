@@ -162,6 +162,37 @@ function testDeliveryList(makeScene: MakeScene, propertyRuns: number): void {
     assert.equal(idTime(ids[1]!), START + 1);
   });
 
+  it('reads what had arrived and waits forced as arrived once its destination is deleted', async (t) => {
+    const scene = await makeScene(t);
+    const destination = await scene.createDestination();
+    const event = await scene.accept([destination, destination]);
+    const [arrived, failed] = event.deliveries.map((one) => one.id);
+    await scene.record(result(arrived!, 0, succeed(START)), result(failed!, 0, die('exhausted', START)));
+    scene.pass(HOUR);
+    for (const id of [arrived!, failed!]) await scene.store.retryDelivery(scene.sendAgain(id));
+    assert.equal((await scene.read(arrived!))!.status, 'retrying');
+    const deletedAt = scene.pass(HOUR);
+    await scene.store.deleteDestination({ environment: LIVE, id: destination, now: deletedAt });
+    for (const isEnded of [false, true]) {
+      if (isEnded) await scene.store.endDeletedDeliveries({ now: scene.pass(HOUR), budgetMs: 1_000 });
+      const { status, deadReason, completedAt, nextAttemptAt, updatedAt } = (await scene.read(arrived!))!;
+      assert.deepEqual([status, deadReason, completedAt], ['succeeded', null, START], String(isEnded));
+      assert.deepEqual([nextAttemptAt, updatedAt], [null, deletedAt]);
+      assert.equal((await scene.read(failed!))!.deadReason, 'destination_deleted');
+      for (const filter of [{}, { destinationId: destination }]) {
+        const listed = async (of: DeliveryStatus) =>
+          (await scene.list({ ...filter, status: of })).rows.map((row) => row.id);
+        assert.deepEqual(await Promise.all(DELIVERY_STATUSES.map(listed)), [[], [], [arrived], [failed]]);
+      }
+      const scheduled = await scene.store.readScheduledDeliveries(firstOf(LIVE, event.id));
+      assert.deepEqual(
+        scheduled.map((one) => one.status),
+        ['succeeded', 'dead'],
+      );
+      assert.equal(await scene.unfinishedCount(), 0);
+    }
+  });
+
   it('reads unfinished deliveries of a deleted destination as dead, also before their rows are ended', async (t) => {
     const scene = await makeScene(t);
     const { all, destinations } = await fill(scene);

@@ -87,11 +87,38 @@ function testErase(makeScene: MakeScene): void {
     assert.notEqual((await scene.store.readEvent({ environment: LIVE, id: young.id }))!.body, null);
     const states = await Promise.all(old.deliveries.map(async ({ id }) => (await scene.read(id))!));
     const endings = states.map((delivery) => delivery.deadReason ?? delivery.status);
-    assert.deepEqual(endings, ['expired', 'expired', 'succeeded', 'exhausted', 'expired', 'expired']);
+    assert.deepEqual(endings, ['expired', 'expired', 'succeeded', 'exhausted', 'expired', 'succeeded']);
+    const arrived = states.at(-1)!;
+    assert.deepEqual([arrived.completedAt, arrived.nextAttemptAt, arrived.attemptCount], [START, null, 1]);
+    const failed = result(pending!, 0, retryAt(START + DAY));
+    assert.deepEqual((await scene.record(failed)).outcomes, [{ result: 'conflict', current: 'finished' }]);
     assert.equal((await scene.read(pending!))!.completedAt, scene.now);
     assert.equal(await scene.unfinishedCount(), 1);
-    const { outcomes } = await scene.record(result(pending!, 0, succeed()));
-    assert.deepEqual(outcomes, [{ result: 'conflict', current: 'finished' }]);
+  });
+
+  it('leaves what was on the wire meanwhile to its result: what arrived has succeeded, once', async (t) => {
+    const scene = await makeScene(t);
+    const destination = await scene.createDestination();
+    const [{ id }, other] = [await scene.acceptOne(destination), await scene.acceptOne(destination)];
+    await scene.record(result(id, 0, retryAt(START + HOUR)));
+    scene.pass(DAY);
+    await erase(scene, START + 1);
+    assert.equal((await scene.read(id))!.deadReason, 'expired');
+    const late = result(id, 1, succeed(START + DAY));
+    assert.deepEqual((await scene.record(late)).outcomes, [{ result: 'recorded' }]);
+    const delivery = (await scene.read(id))!;
+    const { status, deadReason, completedAt, nextAttemptAt, attemptCount, responseCodes } = delivery;
+    assert.deepEqual([status, deadReason, completedAt, nextAttemptAt], ['succeeded', null, START + DAY, null]);
+    assert.deepEqual([attemptCount, responseCodes.length, delivery.attempts.length], [2, 2, 2]);
+    assert.deepEqual(
+      (await scene.list({ status: 'dead' })).rows.map((row) => row.id),
+      [other.id],
+    );
+    const again = await scene.record(result(id, 1, succeed()));
+    assert.deepEqual(again.outcomes, [{ result: 'conflict', current: 'finished' }]);
+    assert.equal(await scene.unfinishedCount(), 0, 'it was counted out once');
+    await scene.acceptOne(destination);
+    assert.equal(await scene.unfinishedCount(), 1);
   });
 
   it('goes by the age of the event, also for replayed deliveries', async (t) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseState, DeliveryRow } from './database-state.ts';
 
 const [PENDING, RETRYING, SUCCEEDED, DEAD] = [0, 1, 2, 3];
-const EXPIRED = 3;
+export const EXPIRED = 3;
 const DESTINATION_DELETED = 2;
 
 export function assertLegalState(state: DatabaseState): void {
@@ -119,7 +119,10 @@ function assertMove(
   assert.equal(to.rev, from.rev + 1, 'each change is one revision');
   if (wasGoneBefore && from.place === 'open') {
     const ending = [to.place, to.status, to.dead_reason, to.completed_at, grown];
-    assert.deepEqual(ending, ['done', DEAD, DESTINATION_DELETED, deletedAt, 0], 'what a deletion ended stays so');
+    const dead = ['done', DEAD, DESTINATION_DELETED, deletedAt, 0];
+    const arrived = ['done', SUCCEEDED, null, from.completed_at, 0];
+    const asItWas = from.fallback_status === SUCCEEDED ? arrived : dead;
+    assert.deepEqual(ending, asItWas, 'what a deletion ended stays so');
     return;
   }
   assert.ok(
@@ -136,11 +139,16 @@ const isForced = (row: DeliveryRow): boolean => isOpen(row) && row.due_at === 0 
 const MOVES: readonly IsMove[] = [
   // An attempt's result.
   (from, to, grown) => isOpen(from) && to.status === SUCCEEDED && grown === 1,
+  // The same of an attempt that was on the wire when its event expired.
+  (from, to, grown) =>
+    from.status === DEAD && from.dead_reason === EXPIRED && to.status === SUCCEEDED && !isOpen(to) && grown === 1,
   (from, to, grown) => isOpen(from) && to.status === RETRYING && !isForced(to) && grown === 1,
   (from, to, grown) => isOpen(from) && to.status === DEAD && grown === 1,
   // Ended without one: its event expired, or its destination is gone.
   (from, to, grown) =>
     isOpen(from) && to.status === DEAD && [EXPIRED, DESTINATION_DELETED].includes(to.dead_reason!) && grown === 0,
+  // The same of one that had succeeded before.
+  (from, to, grown) => isForced(from) && from.fallback_status === SUCCEEDED && to.status === SUCCEEDED && grown === 0,
   // A manual retry keeps what was.
   (from, to, grown) =>
     !isForced(from) &&

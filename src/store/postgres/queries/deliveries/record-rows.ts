@@ -3,6 +3,7 @@ import { RESPONSE_CODES_MAX } from '../../../../model/delivery.ts';
 import type { OpenDelivery } from '../../../../model/delivery.ts';
 import { formatId } from '../../../../model/id.ts';
 import type { ResultToRecord } from '../../../store.ts';
+import { DEAD, SUCCEEDED, deadReasonCode } from '../../../rows/codec.ts';
 import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
 import type { Horizons } from '../../horizons.ts';
 import { batchStatement } from '../../wire/statement.ts';
@@ -48,6 +49,21 @@ export const MOVE_ON = batchStatement<Moved>(
   'record_move_on',
   { id: 'uuid', rev: 'int4', status: 'int2', due_at: 'int8', schedule_position: 'int4', response_code: 'int2' },
   ({ rows, inShard, next }) => moveOn(rows, inShard('d'), next),
+);
+
+const HAS_EXPIRED = `d.status = ${DEAD} AND d.dead_reason = ${deadReasonCode.numberOf('expired')}`;
+
+/** What had expired meanwhile and has arrived: `mayRevive` (transitions.ts); the conformance suite holds this to it. */
+export const REVIVE = batchStatement<Moved>(
+  'record_revive',
+  { id: 'uuid', completed_at: 'int8', response_code: 'int2' },
+  ({ rows, inShard, next }) => `
+    UPDATE done_deliveries d
+    SET status = ${SUCCEEDED}, dead_reason = NULL, completed_at = r.completed_at, attempt_count = d.attempt_count + 1,
+        response_codes = ${APPENDED}, updated_at = $${next}::int8, rev = d.rev + 1
+    FROM ${rows}
+    WHERE ${inShard('d')} AND d.id = r.id AND ${HAS_EXPIRED}
+    RETURNING d.shard, d.id, d.destination_id, d.attempt_count`,
 );
 
 const growHistory = (table: string): BatchStatement<Moved> =>

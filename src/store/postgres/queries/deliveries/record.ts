@@ -15,7 +15,7 @@ import { encodeArray } from '../../wire/values.ts';
 import { insertAttempts } from './attempts.ts';
 import type { NumberedAttempt } from './attempts.ts';
 import { appendCode, countOut, insertDone, keyOf, toMovedRow } from './delivery-tables.ts';
-import { FINISH, MOVE_ON, growHistories, readStates } from './record-rows.ts';
+import { FINISH, MOVE_ON, REVIVE, growHistories, readStates } from './record-rows.ts';
 import type { Moved } from './record-rows.ts';
 import { selectLive, writeHealth } from './health.ts';
 import { raiseConfig } from '../configuration/environments.ts';
@@ -104,7 +104,17 @@ async function moveAll(
       options.now,
     ),
   ]);
-  return new Map([...finished, ...moved, ...grown].map((row) => [formatId('dlv', row.id), row]));
+  const byId = new Map([...finished, ...moved, ...grown].map((row) => [formatId('dlv', row.id), row]));
+  const late = decided.filter(({ id, decision }) => decision.status === 'succeeded' && !byId.has(id));
+  if (late.length > 0) for (const row of await revive(tx, late, options.now)) byId.set(formatId('dlv', row.id), row);
+  return byId;
+}
+
+function revive(tx: Tx, results: readonly Decided[], now: number): Promise<Moved[]> {
+  const rows = results.map(({ id, decision, attempt }) => {
+    return [...keyOf(id), decision.completedAt, attempt.responseCode] as const;
+  });
+  return tx.batch(REVIVE, rows, [now]);
 }
 
 function isEnd({ decision }: Decided): boolean {

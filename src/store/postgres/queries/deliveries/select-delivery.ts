@@ -23,6 +23,7 @@ export type ListedRow = Pick<
   | 'due_at'
   | 'updated_at'
   | 'completed_at'
+  | 'fallback_status'
 > & { environment: number; rev: number; schedule_position: number };
 
 /** With what its event and its destination say. */
@@ -32,8 +33,9 @@ const COLUMNS = `
   environment, id, event_id, destination_id, subscription_id, status, dead_reason, origin, rev, attempt_count,
   response_codes, schedule_position, updated_at, completed_at`;
 
-export const LISTED_OPEN = `${COLUMNS}, due_at`;
-export const LISTED_DONE = `${COLUMNS}, NULL::int8 AS due_at`;
+export const LISTED_OPEN = `${COLUMNS}, due_at, fallback_status`;
+const NOT_OPEN = 'NULL::int8 AS due_at, NULL::int2 AS fallback_status';
+export const LISTED_DONE = `${COLUMNS}, ${NOT_OPEN}`;
 
 const OF_TABLE = COLUMNS.split(',')
   .map((name) => `d.${name.trim()}`)
@@ -44,14 +46,14 @@ export const SELECT_LISTED_OPEN = batchStatement<ListedRow>(
   'open_deliveries_listed',
   { id: 'uuid' },
   ({ rows, inShard }) =>
-    `SELECT ${OF_TABLE}, d.due_at FROM ${rows} JOIN open_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+    `SELECT ${OF_TABLE}, d.due_at, d.fallback_status FROM ${rows} JOIN open_deliveries d ON ${inShard('d')} AND d.id = r.id`,
 );
 
 export const SELECT_LISTED_DONE = batchStatement<ListedRow>(
   'done_deliveries_listed',
   { id: 'uuid' },
   ({ rows, inShard }) =>
-    `SELECT ${OF_TABLE}, NULL::int8 AS due_at FROM ${rows} JOIN done_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+    `SELECT ${OF_TABLE}, ${NOT_OPEN} FROM ${rows} JOIN done_deliveries d ON ${inShard('d')} AND d.id = r.id`,
 );
 
 // One statement, so that a delivery on its way from one table to the other is in exactly one of them.

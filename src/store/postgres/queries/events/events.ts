@@ -21,7 +21,10 @@ type ListRequest = Parameters<Read<'listEvents'>>[1];
 type EventPage = Page<Event, EventId>;
 type IdRange = readonly [low: Uint8Array, high: Uint8Array];
 
-const TABLES = ['open_deliveries', 'done_deliveries'];
+const TABLES = ['open_deliveries', 'done_deliveries'] as const;
+
+/** A delivery that has ended waits for no forced attempt. */
+const FALLBACK = { open_deliveries: 'd.fallback_status', done_deliveries: 'NULL::int2 AS fallback_status' };
 const BEFORE_ALL = new Uint8Array(16);
 
 const SELECT_ALL = statementOfEveryShard<EventRow>(
@@ -48,7 +51,7 @@ const selectScheduled = (name: string, condition: string) =>
     name,
     TABLES.map(
       (table) => `
-    (SELECT d.id, d.destination_id, d.subscription_id, d.status, t.deleted_at
+    (SELECT d.id, d.destination_id, d.subscription_id, d.status, ${FALLBACK[table]}, t.deleted_at
      FROM ${table} d JOIN destinations t ON t.id = d.destination_id
      WHERE d.event_id = $1 AND d.environment = $2::int4 AND d.id > $3 ${condition}
      ORDER BY d.id LIMIT ${SCHEDULED_PAGE})`,

@@ -2,6 +2,8 @@
 import { formatId, idTime } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
 import { endByDeletion, expire } from '../../../../model/transitions.ts';
+import { DEAD } from '../../../rows/codec.ts';
+import { toEnding } from '../../../rows/delivery-rows.ts';
 import type { EndedTally } from '../../../rows/ended-unsent.ts';
 import { withPartitions } from '../../bisect.ts';
 import type { WriteContext } from '../../context.ts';
@@ -27,7 +29,7 @@ export async function endDeliveries(
 ): Promise<number> {
   const { write, backlog, partitions } = context;
   const times = rows.map((row) => idTime(formatId('dlv', row.id)));
-  const taken = await withPartitions(partitions, times, () =>
+  const moved = await withPartitions(partitions, times, () =>
     writeCounted(backlog, write, async (tx, change) => {
       const taking = await tx.batch(
         TAKE_OPEN,
@@ -35,15 +37,13 @@ export async function endDeliveries(
       );
       for (const row of taking) countOut(change, row);
       const deletions = await readDeletions(tx, taking);
-      void insertDone(
-        tx,
-        taking.map((row) => end(row, deletions.get(formatId('dst', row.destination_id)) ?? null, now)),
-      );
-      return taking;
+      const done = taking.map((row) => end(row, deletions.get(formatId('dst', row.destination_id)) ?? null, now));
+      void insertDone(tx, done);
+      return done;
     }),
   );
-  for (const row of taken) ended.add(row.destination_id, row.environment);
-  return taken.length;
+  for (const row of moved) if (row.status === DEAD) ended.add(row.destination_id, row.environment);
+  return moved.length;
 }
 
 // Not before they are taken: a destination deleted since they were found has ended them already, and not their event.
@@ -56,6 +56,9 @@ async function readDeletions(tx: Tx, taken: readonly OpenStored[]): Promise<Map<
 
 // A deleted destination's deliveries have ended by that already: the row says then what reads have shown all along.
 function end(row: OpenStored, deletedAt: number | null, now: number): StoredDelivery {
-  const ended = deletedAt === null ? expire(now) : endByDeletion(row.updated_at, deletedAt);
+  const ended =
+    deletedAt === null
+      ? expire(toEnding(row), now)
+      : endByDeletion({ ...toEnding(row), updatedAt: row.updated_at }, deletedAt);
   return toMovedRow(row, ended, ended.updatedAt);
 }

@@ -9,7 +9,7 @@ import { statement } from '../../file/database.ts';
 export const SELECT_DELIVERY = statement<DeliveryRow>(`
   SELECT d.id, d.event_id, e.type AS event_type, t.id AS destination_id, d.subscription_id, d.status, d.dead_reason,
          d.origin, d.attempt_count, d.response_codes, d.due_at, d.updated_at, d.completed_at,
-         t.status AS is_paused, t.deleted_at, h.held_until
+         d.fallback_status, t.status AS is_paused, t.deleted_at, h.held_until
   FROM deliveries d
   JOIN destinations t ON t.key = d.destination
   JOIN events e ON e.environment = d.environment AND e.id = d.event_id

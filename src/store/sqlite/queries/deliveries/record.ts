@@ -5,12 +5,14 @@ import { RESPONSE_CODES_MAX } from '../../../../model/delivery.ts';
 import type { PausedReason } from '../../../../model/destination.ts';
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
+import { mayRevive } from '../../../../model/transitions.ts';
 import type { RecordOutcome, ResultToRecord } from '../../../store.ts';
 import {
   deadReasonCode,
   deliveryStatusCode,
   encodeResponseCode,
   isUnfinished,
+  nameOrNull,
   numberOrNull,
   outcomeCode,
   pausedReasonCode,
@@ -31,11 +33,12 @@ type CurrentRow = {
   destination: number;
   environment: number;
   attempt_count: number;
+  dead_reason: number | null;
   deleted_at: number | null;
 };
 
 const SELECT_CURRENT = statement<CurrentRow>(`
-  SELECT d.rev, d.status, d.destination, d.environment, d.attempt_count, t.deleted_at
+  SELECT d.rev, d.status, d.destination, d.environment, d.attempt_count, d.dead_reason, t.deleted_at
   FROM deliveries d JOIN destinations t ON t.key = d.destination
   WHERE d.id = ?`);
 
@@ -93,13 +96,23 @@ function recordOne(context: WriteContext, result: ResultToRecord, batch: Batch):
   if (decision === null) {
     sql(GROW_HISTORY).run(encodeResponseCode(attempt.responseCode), batch.now, id);
   } else {
-    if (!isUnfinished(row.status) || row.deleted_at !== null) return { result: 'conflict', current: 'finished' };
-    if (row.rev !== rev) return { result: 'conflict', current: toOpenDeliveryAlone(sql(SELECT_OPEN).get(id)!) };
+    const isOpen = isUnfinished(row.status) && row.deleted_at === null;
+    if (!isOpen && !mayRevive(toEnded(row), decision)) return { result: 'conflict', current: 'finished' };
+    if (isOpen && row.rev !== rev) {
+      return { result: 'conflict', current: toOpenDeliveryAlone(sql(SELECT_OPEN).get(id)!) };
+    }
     moveOn(context, { id, row }, result, batch.now);
     if (decision.pauseDestination !== null) pause(context, row.destination, decision.pauseDestination, batch);
   }
   insertAttempt(context, id, row.attempt_count + 1, attempt);
   return { result: 'recorded' };
+}
+
+function toEnded(row: CurrentRow) {
+  return {
+    status: deliveryStatusCode.nameOf(row.status),
+    deadReason: nameOrNull(deadReasonCode, row.dead_reason),
+  };
 }
 
 type Current = { id: Uint8Array; row: CurrentRow };
@@ -110,8 +123,8 @@ function moveOn({ sql, backlog }: WriteContext, { id, row }: Current, result: Re
   const status = deliveryStatusCode.numberOf(decision.status);
   const deadReason = numberOrNull(deadReasonCode, decision.deadReason);
   const code = encodeResponseCode(result.attempt.responseCode);
-  sql(MOVE_ON).run(status, deadReason, completedAt, dueAt, schedulePosition, code, now, id, result.rev);
-  if (!isUnfinished(status)) backlog.add(row.destination, row.environment, -1);
+  sql(MOVE_ON).run(status, deadReason, completedAt, dueAt, schedulePosition, code, now, id, row.rev);
+  if (isUnfinished(row.status) && !isUnfinished(status)) backlog.add(row.destination, row.environment, -1);
 }
 
 function pause({ sql }: WriteContext, destination: number, reason: PausedReason, { now, paused }: Batch): void {

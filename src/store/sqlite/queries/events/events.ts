@@ -38,7 +38,7 @@ const SELECT_NEXT_TYPE = statement<{ type: string }>(`
 // Ids are made in the order of the list that accept was given, so they order the answer as it was.
 const selectScheduled = (condition: string): Statement<ScheduledRow> =>
   statement<ScheduledRow>(`
-  SELECT d.id, t.id AS destination_id, d.subscription_id, d.status, t.deleted_at
+  SELECT d.id, t.id AS destination_id, d.subscription_id, d.status, d.fallback_status, t.deleted_at
   FROM deliveries d JOIN destinations t ON t.key = d.destination
   WHERE d.event_id = ? AND d.environment = ? AND d.id > ? ${condition} ORDER BY d.id LIMIT ${SCHEDULED_PAGE}`);
 

@@ -1,5 +1,7 @@
 // Writes into rows what reads show of a deleted destination's unfinished deliveries.
 import { endByDeletion } from '../../../../model/transitions.ts';
+import { toEnding } from '../../../rows/delivery-rows.ts';
+import type { DeliveryRow } from '../../../rows/delivery-rows.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';
@@ -11,8 +13,10 @@ const ROWS_PER_STEP = 25;
 const SELECT_UNSETTLED = statement<{ key: number; id: Uint8Array; environment: number; deleted_at: number }>(`
   SELECT key, id, environment, deleted_at FROM destinations WHERE deleted_at IS NOT NULL AND is_settled = 0 LIMIT 1`);
 
-const SELECT_OPEN = statement<{ id: Uint8Array; updated_at: number }>(`
-  SELECT id, updated_at FROM deliveries WHERE status <= 1 AND destination = ? LIMIT ${ROWS_PER_STEP}`);
+type OpenRow = Pick<DeliveryRow, 'id' | 'updated_at' | 'completed_at' | 'fallback_status'>;
+
+const SELECT_OPEN = statement<OpenRow>(`
+  SELECT id, updated_at, completed_at, fallback_status FROM deliveries WHERE status <= 1 AND destination = ? LIMIT ${ROWS_PER_STEP}`);
 
 const SETTLE = statement('UPDATE destinations SET is_settled = 1 WHERE key = ?');
 
@@ -24,9 +28,9 @@ export const endDeletedDeliveries: Write<'endDeletedDeliveries'> = (context, { b
     if (destination === undefined) return null;
     const open = sql(SELECT_OPEN).all(destination.key);
     for (const row of open) {
-      const ended = endByDeletion(row.updated_at, destination.deleted_at);
+      const ended = endByDeletion({ ...toEnding(row), updatedAt: row.updated_at }, destination.deleted_at);
       writeState(context, row.id, ended, ended.updatedAt);
-      tally.add(destination.id, destination.environment);
+      if (ended.status === 'dead') tally.add(destination.id, destination.environment);
     }
     if (open.length < ROWS_PER_STEP) sql(SETTLE).run(destination.key);
     return open.length;

@@ -3,6 +3,7 @@
 import { firstIdBytesAt } from '../../../../model/id.ts';
 import { expire } from '../../../../model/transitions.ts';
 import { isUnfinished } from '../../../rows/codec.ts';
+import { toEnding } from '../../../rows/delivery-rows.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
@@ -22,10 +23,13 @@ type DeliveryRow = {
   destination: number;
   destination_id: Uint8Array;
   deleted_at: number | null;
+  completed_at: number | null;
+  fallback_status: number | null;
 };
 
 const SELECT_DELIVERIES = statement<DeliveryRow>(`
-  SELECT d.id, d.status, d.environment, d.destination, t.id AS destination_id, t.deleted_at
+  SELECT d.id, d.status, d.environment, d.destination, d.completed_at, d.fallback_status,
+         t.id AS destination_id, t.deleted_at
   FROM deliveries d JOIN destinations t ON t.key = d.destination
   WHERE d.event_id = ? AND d.id > ?
   ORDER BY d.id LIMIT ${ROWS_PER_STEP}`);
@@ -66,8 +70,9 @@ function expireDelivery(
 ): number {
   // A deleted destination's deliveries have ended by that already.
   if (!isUnfinished(row.status) || row.deleted_at !== null) return 0;
-  writeState(context, row.id, expire(now), now);
+  const expired = expire(toEnding(row), now);
+  writeState(context, row.id, expired, now);
   context.backlog.add(row.destination, row.environment, -1);
-  ended.add(row.destination_id, row.environment);
+  if (expired.status === 'dead') ended.add(row.destination_id, row.environment);
   return 1;
 }
