@@ -16,16 +16,31 @@ export const TIME_RULE =
  * another form, no offset, a day or time that does not exist. A leap second is refused: nothing here can hold it.
  */
 export function parseTime(text: string): number | null {
+  return parse(text)?.time ?? null;
+}
+
+/**
+ * The same for an end of a range, rounded up: what is stored has whole milliseconds, of which the last before
+ * 09:30:00.250456 is .250. So an inclusive beginning there leaves it out, and an exclusive end takes it in.
+ */
+export function parseBound(text: string): number | null {
+  const parsed = parse(text);
+  return parsed === null ? null : parsed.time + (parsed.isFiner ? 1 : 0);
+}
+
+/** `isFiner`: it is later than `time`, by less than a millisecond. */
+function parse(text: string): { time: number; isFiner: boolean } | null {
   const match = text.length <= LENGTH_MAX ? FORM.exec(text) : null;
   if (match === null) return null;
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
-  const milliseconds = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
+  const fraction = match[7] ?? '';
+  const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3));
   const date = dateOf(year!, month!, day!);
   if (date === null || hour! > 23 || minute! > 59 || second! > 59) return null;
   const offset = offsetMs(match[8], Number(match[9] ?? 0), Number(match[10] ?? 0));
   if (offset === null) return null;
   const time = date + hour! * 3_600_000 + minute! * 60_000 + second! * 1_000 + milliseconds - offset;
-  return time >= FIRST_TIME && time <= LAST_TIME ? time : null;
+  return time >= FIRST_TIME && time <= LAST_TIME ? { time, isFiner: /[1-9]/.test(fraction.slice(3)) } : null;
 }
 
 /** RFC 3339 has four digits for the year. */

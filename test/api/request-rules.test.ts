@@ -30,6 +30,8 @@ test('a body is application/json in UTF-8', async () => {
     'application/jsonp',
     'application/vnd.api+json',
     'application/json; charset=iso-8859-1',
+    'application/json; charset=',
+    'application/json; charset=utf-8; charset=latin1',
     'application/json; charset=utf-16',
     'json',
     '',

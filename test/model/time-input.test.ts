@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { parseTime } from '../../src/model/time-input.ts';
+import { parseBound, parseTime } from '../../src/model/time-input.ts';
 
 const ACCEPTED: [text: string, time: string][] = [
   ['2026-01-31T09:30:00Z', '2026-01-31T09:30:00.000Z'],
@@ -76,4 +76,14 @@ test('reads back every time that the service writes', () => {
       assert.equal(parseTime(date.toISOString()), date.getTime());
     }),
   );
+});
+
+test('an end of a range between two milliseconds is the later: no stored time lies between', () => {
+  const at = Date.parse('2026-01-31T09:30:00.250Z');
+  const bounds = ['.25Z', '.250Z', '.250000Z', '.2500001Z', '.250456+00:00', '.250999999Z', '.251Z'];
+  assert.deepEqual(
+    bounds.map((end) => parseBound(`2026-01-31T09:30:00${end}`)! - at),
+    [0, 0, 0, 1, 1, 1, 1],
+  );
+  assert.equal(parseBound('2026-01-31T09:30:60Z'), null);
 });

@@ -1777,23 +1777,23 @@ export interface components {
         };
         DlqReplayInput: {
             /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
-            destination_id?: string | null;
-            event_type?: components["schemas"]["EventTypePattern"] | null;
-            dead_reason?: components["schemas"]["DeadReason"] | null;
+            destination_id?: string;
+            event_type?: components["schemas"]["EventTypePattern"];
+            dead_reason?: components["schemas"]["DeadReason"];
             /**
              * @description Scheduled then or later. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
              */
-            since?: string | null;
+            since?: string;
             /**
              * @description Scheduled before then. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
              */
-            until?: string | null;
+            until?: string;
             /** @description Only count what it would be about. */
-            dry_run?: boolean | null;
+            dry_run?: boolean;
             /** @description How many deliveries a second each destination is given. Default 100. */
-            per_second?: number | null;
+            per_second?: number;
         };
         DryRun: {
             /** @description Deliveries that the operation would be about. */
@@ -1883,14 +1883,14 @@ export interface components {
              * @description Scheduled before then. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
              */
-            until?: string | null;
+            until?: string;
             /** @description Only count what it would be about. */
-            dry_run?: boolean | null;
+            dry_run?: boolean;
             /** @description How many deliveries a second each destination is given. Default 100. */
-            per_second?: number | null;
+            per_second?: number;
         };
         EventsReplayInput: {
-            event_type?: components["schemas"]["EventTypePattern"] | null;
+            event_type?: components["schemas"]["EventTypePattern"];
             /**
              * @description Accepted then or later. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
@@ -1900,15 +1900,15 @@ export interface components {
              * @description Accepted before then. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
              */
-            until?: string | null;
+            until?: string;
             /** @description Only to these; absent: to all that match now. */
-            destination_ids?: string[] | null;
+            destination_ids?: string[];
             /** @description Only where that destination never answered the event with 2xx. */
-            missing_only?: boolean | null;
+            missing_only?: boolean;
             /** @description Only count what it would be about. */
-            dry_run?: boolean | null;
+            dry_run?: boolean;
             /** @description How many deliveries a second each destination is given. Default 100. */
-            per_second?: number | null;
+            per_second?: number;
         };
         OperationPage: {
             data: components["schemas"]["Operation"][];

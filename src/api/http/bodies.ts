@@ -17,6 +17,7 @@ type BodyResult = (error: ApiError | null, bytes: Buffer) => void;
 type Exchange = { request: IncomingMessage; response: ServerResponse; bytesMax: number };
 
 const EMPTY = Buffer.alloc(0);
+const UTF_8 = /^utf-?8$/i;
 
 /** Calls back once: with the whole body (empty when there is none), or with why it was refused. */
 export function readBody(exchange: Exchange, connections: Connections, done: BodyResult): void {
@@ -84,8 +85,9 @@ function isJsonType(text: string): boolean {
   if (text === 'application/json') return true;
   const type = parseMediaType(text);
   if (type?.essence !== 'application/json') return false;
-  const charset = type.params.get('charset')?.toLowerCase();
-  return charset === undefined || charset === null || charset === 'utf-8' || charset === 'utf8';
+  // Of several of a parameter MIMEType has the first, and of an empty one nothing.
+  const named = text.match(/charset/gi)?.length ?? 0;
+  return named === 0 || (named === 1 && UTF_8.test(type.params.get('charset') ?? ''));
 }
 
 function parseMediaType(text: string): MIMEType | null {

@@ -7,7 +7,7 @@ import { isId } from '../../model/id.ts';
 import type { DestinationId, OperationId } from '../../model/id.ts';
 import { PER_SECOND_DEFAULT } from '../../model/operation.ts';
 import type { OperationAction, OperationRequest } from '../../model/operation.ts';
-import { parseTime, TIME_RULE } from '../../model/time-input.ts';
+import { parseBound, TIME_RULE } from '../../model/time-input.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { presentDryRun, presentOperation } from '../output/present-operation.ts';
@@ -214,7 +214,7 @@ async function readEventsReplay({ store }: ApiServices, { environment }: ApiKey,
   return { kind: 'event_replay', eventType, destinationIds, missingOnly, ...range } satisfies OperationRequest;
 }
 
-function readRange(body: { since?: string | null; until?: string | null; per_second?: number | null }) {
+function readRange(body: { since?: string; until?: string; per_second?: number }) {
   return {
     since: readTime(body.since ?? null, '/since'),
     until: readTime(body.until ?? null, '/until'),
@@ -223,7 +223,7 @@ function readRange(body: { since?: string | null; until?: string | null; per_sec
 }
 
 function readTime(text: string | null, param: string): number | null {
-  const time = text === null ? null : parseTime(text);
+  const time = text === null ? null : parseBound(text);
   if (text === null || time !== null) return time;
   throw new ApiError('invalid_request', `"${param.slice(1)}" is not a time: ${TIME_RULE}`, { param });
 }

@@ -1,6 +1,6 @@
 // A time on the command line: as the API takes it, or so long ago.
 import { parseDuration, UsageError } from '../../config.ts';
-import { parseTime, TIME_RULE } from '../../model/time-input.ts';
+import { parseBound, TIME_RULE } from '../../model/time-input.ts';
 import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { CommandLine, Flag } from '../command.ts';
@@ -23,7 +23,7 @@ function timeOf(line: CommandLine, flag: 'since' | 'until'): string | null {
   const text = line.textOf(flag);
   if (text === null) return null;
   const duration = parseDuration(text);
-  const at = duration === null ? parseTime(text) : systemClock.now() - duration;
+  const at = duration === null ? parseBound(text) : systemClock.now() - duration;
   if (at === null) throw new UsageError(`--${flag}: "${text}" is no time; ${TIME_RULE}, or 90s, 2h, 7d ago`);
   return formatTime(at);
 }
