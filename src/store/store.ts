@@ -276,8 +276,8 @@ export type ResultToRecord = {
   /** Numbered by the store: one more than the attempts recorded so far. */
   attempt: Omit<Attempt, 'attempt'>;
   /**
-   * Raises `rev` when written; that something has arrived also if the delivery has expired meanwhile (`mayRevive`). null:
-   * the delivery is finished; only its history grows, whatever its revision.
+   * Raises `rev` when written; a success also if the delivery has expired meanwhile (`mayRevive`). null: the delivery
+   * is finished; only its history grows, whatever its revision.
    */
   decision: Decision | null;
 };

@@ -42,19 +42,16 @@ const OF_TABLE = COLUMNS.split(',')
   .join(', ');
 
 /** Many of one table; those that are in the other just now are left out. */
-export const SELECT_LISTED_OPEN = batchStatement<ListedRow>(
-  'open_deliveries_listed',
-  { id: 'uuid' },
-  ({ rows, inShard }) =>
-    `SELECT ${OF_TABLE}, d.due_at, d.fallback_status FROM ${rows} JOIN open_deliveries d ON ${inShard('d')} AND d.id = r.id`,
-);
+const selectListed = (table: 'open' | 'done', others: string) =>
+  batchStatement<ListedRow>(
+    `${table}_deliveries_listed`,
+    { id: 'uuid' },
+    ({ rows, inShard }) =>
+      `SELECT ${OF_TABLE}, ${others} FROM ${rows} JOIN ${table}_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+  );
 
-export const SELECT_LISTED_DONE = batchStatement<ListedRow>(
-  'done_deliveries_listed',
-  { id: 'uuid' },
-  ({ rows, inShard }) =>
-    `SELECT ${OF_TABLE}, ${NOT_OPEN} FROM ${rows} JOIN done_deliveries d ON ${inShard('d')} AND d.id = r.id`,
-);
+export const SELECT_LISTED_OPEN = selectListed('open', 'd.due_at, d.fallback_status');
+export const SELECT_LISTED_DONE = selectListed('done', NOT_OPEN);
 
 // One statement, so that a delivery on its way from one table to the other is in exactly one of them.
 const SELECT_ONE = statement<ListedRow>(
