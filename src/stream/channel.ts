@@ -32,8 +32,8 @@ export class Channel {
     return this.preparing !== null && this.ring === null;
   }
 
-  /** `origin`: the id before the first of the messages that there are already. `isShared`: with other nodes. */
-  makeRing(origin: MessageId | null, isShared: boolean): Ring {
+  /** `origin`: the id before the first of the messages that there are already. `isShared`: with other nodes, now. */
+  makeRing(origin: MessageId | null, isShared: () => boolean): Ring {
     const onDrop = (entry: Entry, place: number): void => {
       for (const one of this.subscribers) one.noteDropped(entry, place);
     };

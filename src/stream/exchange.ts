@@ -17,6 +17,8 @@ const RECORDED_FOR_MS = 30_000;
 /** So long a stream waits for the other nodes to begin. */
 const JOIN_WITHIN_MS = 2_000;
 const DROP_INTERVAL_MS = 10_000;
+/** After a sign of another node: by then what came from it is no longer what streams go on from. */
+const COMPANY_FOR_MS = 120_000;
 /** After the last batch: by then it is old enough to be dropped. */
 const DROP_FOR_MS = 80_000;
 
@@ -50,11 +52,18 @@ export class Exchange {
   #bodiesSaid: readonly number[] = [];
   #saidAt = Number.NEGATIVE_INFINITY;
   #publishedAt = Number.NEGATIVE_INFINITY;
+  /** Monotonic ms: of the last sign of another node. */
+  #companyAt = Number.NEGATIVE_INFINITY;
   #dropping: Timer | null = null;
   #isClosed = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
+  }
+
+  /** No other node has been there for a while: nobody had these messages in another order. */
+  isAlone(): boolean {
+    return this.#options.clock.monotonic() - this.#companyAt > COMPANY_FOR_MS;
   }
 
   connect(listener: Listener): void {
@@ -85,7 +94,8 @@ export class Exchange {
     const begin = (): void => incoming.begin();
     try {
       const isComplete = await this.#askAll(environment, withBodies);
-      const { messages, isWhole } = await incoming.fill();
+      const { messages, nodes, isWhole } = await incoming.fill();
+      if (nodes.some((id) => id !== this.#options.node)) this.#noteCompany();
       return { messages, isComplete: isComplete && isWhole, begin };
     } catch (error) {
       onError(error);
@@ -107,6 +117,7 @@ export class Exchange {
     const said = decodeSaid(text);
     const { node, environments, clock } = this.#options;
     if (this.#isClosed || said === null || said.node === node || !environments.includes(said.environment)) return;
+    this.#noteCompany();
     const { environment } = said;
     if (said.about === 'lost') {
       this.#incoming.get(environment)?.lose(said.node);
@@ -184,12 +195,17 @@ export class Exchange {
       ]);
       const living = nodes.filter(({ heartbeatAt, leaseMs }) => now - heartbeatAt < leaseMs);
       expected = living.map(({ id }) => id).filter((id) => id !== node);
+      if (expected.length > 0) this.#noteCompany();
       check();
       return await promise;
     } finally {
       limit.cancel();
       this.#onPublished.delete(note);
     }
+  }
+
+  #noteCompany(): void {
+    this.#companyAt = this.#options.clock.monotonic();
   }
 
   #sayWatched(environment: number, how: { withBodies: boolean; asks: boolean }): Promise<void> {

@@ -175,9 +175,9 @@ export class Hub {
   /** With what other nodes recorded in the last minute, and with their promise to record from now on. */
   async #prepare(channel: Channel, withBodies: boolean): Promise<Ring> {
     const { exchange, clock } = this.#options;
-    if (exchange === null) return (channel.ring = channel.makeRing(null, false));
+    if (exchange === null) return (channel.ring = channel.makeRing(null, () => false));
     const { messages, isComplete, begin } = await exchange.join(channel.environment, withBodies);
-    const ring = channel.makeRing(messages[0]?.id ?? null, true);
+    const ring = channel.makeRing(messages[0]?.id ?? null, () => !exchange.isAlone());
     const takeBreak = createBreaks(clock, TURN_MS_MAX);
     for (const message of messages) {
       ring.append(message);

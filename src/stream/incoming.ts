@@ -33,8 +33,8 @@ export class Incoming {
     this.#takeBreak = createBreaks(options.clock, TURN_MS_MAX);
   }
 
-  /** What there is from the last minute, the newest of it, in the order of ids; `isWhole`: none of it had lost any. */
-  async fill(): Promise<{ messages: Message[]; isWhole: boolean }> {
+  /** What nodes left in the last minute, the newest of it, in the order of ids; `isWhole`: none of it had lost any. */
+  async fill(): Promise<{ messages: Message[]; nodes: NodeId[]; isWhole: boolean }> {
     const { environment, store } = this.#options;
     const batches = await store.readMessages({ environment, node: null, after: -1 });
     for (const { node, number } of batches) this.#read.set(node, Math.max(number, this.#read.get(node) ?? -1));
@@ -46,6 +46,7 @@ export class Incoming {
     return {
       // Mostly in order already.
       messages: messages.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      nodes: batches.map(({ node }) => node),
       isWhole: batches.every(({ lost }) => lost === 0),
     };
   }

@@ -24,7 +24,7 @@ export type Entry = {
 
 export class Ring {
   readonly #entries: (Entry | undefined)[] = [];
-  readonly #isShared: boolean;
+  readonly #isShared: () => boolean;
   readonly #onDrop: (entry: Entry, place: number) => void;
   /** The place of the oldest, and that of the next. */
   first = 0;
@@ -33,10 +33,10 @@ export class Ring {
   lastDropped: MessageId;
   #bytes = 0;
 
-  /** `origin`: an id made now. `isShared`: with other nodes. `onDrop` is told of each entry before it goes. */
+  /** `origin`: an id made now. `isShared`: with other nodes, now. `onDrop` is told of each entry before it goes. */
   constructor(
     origin: MessageId,
-    { isShared, onDrop }: { isShared: boolean; onDrop: (entry: Entry, place: number) => void },
+    { isShared, onDrop }: { isShared: () => boolean; onDrop: (entry: Entry, place: number) => void },
   ) {
     this.lastDropped = origin;
     this.#isShared = isShared;
@@ -64,15 +64,15 @@ export class Ring {
   }
 
   /**
-   * Where a stream goes on that had got this message; null: it has lost some. In a cluster the second before it comes
-   * once more: nodes hear of each other's messages in different orders, so on another node there may be some before it
-   * that the stream had not got.
+   * Where a stream goes on that had got this message; null: it has lost some. Among several nodes the second before it
+   * comes once more: nodes hear of each other's messages in different orders, so on another node there may be some
+   * before it that the stream had not got.
    */
   placeAfter(id: string): number | null {
     if (!isId('msg', id)) return null;
     if (id === this.lastDropped) return this.first;
     const place = this.#placeOf(id);
-    if (place !== null && !this.#isShared) return place + 1;
+    if (place !== null && !this.#isShared()) return place + 1;
     if (place === null && idTime(id) < idTime(this.lastDropped)) return null;
     const after = idTime(id) - OVERLAP_MS;
     for (let at = this.first; at < this.next; at++) if (idTime(this.at(at).id) >= after) return at;

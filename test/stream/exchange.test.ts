@@ -57,6 +57,10 @@ class Node {
     this.store.listen({ onAnnounced, onGap: () => {} });
   }
 
+  async leaveCluster(): Promise<void> {
+    await this.store.removeNode(this.#id);
+  }
+
   /** Returns how to let the batches go on. */
   holdWrites(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -120,4 +124,30 @@ it('tells of no loss when it is said how far a node has come while a batch of it
   recorder.publish('2');
   await watcher.untilReceived('2');
   assert.deepEqual(watcher.received, BOTH);
+});
+
+it('is alone until another node shows, by what it says, by living, or by what it has left', async () => {
+  const memory = new MemoryCluster(systemClock, random);
+  const first = new Node(memory);
+  await first.start();
+  for (const text of ['1', '2']) {
+    const { messages } = await first.exchange.join(ENVIRONMENT, false);
+    assert.equal(messages.length, Number(text) - 1, 'its own come back');
+    first.publish(text);
+    await first.exchange.idle();
+    first.exchange.leave(ENVIRONMENT);
+    assert.equal(first.exchange.isAlone(), true);
+  }
+  const second = new Node(memory);
+  await second.start();
+  assert.equal(second.exchange.isAlone(), true);
+  await second.exchange.join(ENVIRONMENT, false);
+  assert.deepEqual([first.exchange.isAlone(), second.exchange.isAlone()], [false, false]);
+
+  await first.leaveCluster();
+  await second.leaveCluster();
+  const successor = new Node(memory);
+  await successor.start();
+  const { messages } = await successor.exchange.join(ENVIRONMENT, false);
+  assert.deepEqual([messages.length, successor.exchange.isAlone()], [2, false]);
 });
