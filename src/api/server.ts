@@ -50,8 +50,9 @@ export async function createServer(services: ApiServices): Promise<ApiApp> {
   const app = createFastify(services, connections);
   app.decorateRequest('caller');
   addOpenapi(app, services.version);
-  addHooks(app, services, connections);
-  addRoutes(app, services);
+  const identify = createIdentify(services);
+  addHooks(app, services, { connections, identify });
+  addRoutes(app, services, identify);
   await app.ready();
   return app;
 }
@@ -94,9 +95,12 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
 }
 
 /** In the order in which a request meets them. */
-function addHooks(app: ApiApp, services: ApiServices, connections: Connections): void {
+function addHooks(
+  app: ApiApp,
+  services: ApiServices,
+  { connections, identify }: { connections: Connections; identify: Identify },
+): void {
   const { authenticator, log } = services;
-  const identify = createIdentify(services);
   const reads = new ReadsAtOnce();
   app.addHook('onRequest', (request, reply, done) => {
     const check = () => checkAccess(app, identify, request, reply);
@@ -215,7 +219,7 @@ function describeExchange(request: FastifyRequest, reply: FastifyReply): object 
   };
 }
 
-function addRoutes(app: ApiApp, services: ApiServices): void {
+function addRoutes(app: ApiApp, services: ApiServices, identify: Identify): void {
   const cursors = createCursors(services.cursorKey);
   addDestinationRoutes(app, services, cursors);
   addTestRoute(app, services);
@@ -227,7 +231,7 @@ function addRoutes(app: ApiApp, services: ApiServices): void {
   addExplainRoute(app, services);
   addDeliveryRoutes(app, services, cursors);
   addDlqRoutes(app, services, cursors);
-  addStreamRoutes(app, services);
+  addStreamRoutes(app, services, identify);
   addBulkOperationRoutes(app, services, cursors);
   addApiKeyRoutes(app, services, cursors);
   addOperationRoutes(app, services);

@@ -96,11 +96,6 @@ describe('POST /v1/dlq/replay', () => {
       [{ per_second: 0 }, 'invalid_request', '/per_second'],
       [{ per_second: 10_001 }, 'invalid_request', '/per_second'],
       [{ dry_run: 'yes' }, 'invalid_request', '/dry_run'],
-      // A filter that was to be set, and is not, must not mean everything.
-      [{ destination_id: null }, 'invalid_request', '/destination_id'],
-      [{ event_type: null }, 'invalid_request', '/event_type'],
-      [{ since: null }, 'invalid_request', '/since'],
-      [{ dry_run: null }, 'invalid_request', '/dry_run'],
       [{ all: true }, 'invalid_request', '/all'],
     ];
     for (const [body, code, param] of cases) {

@@ -146,6 +146,23 @@ describe('GET /v1/stream', () => {
     assert.equal(other.isOver, false);
   });
 
+  it('goes on in a session of the dashboard, and ends with it', async (t) => {
+    const { api, baseUrl, open } = await serve(t);
+    const key = await api.makeKey({ mode: 'test' });
+    const own = { host: new URL(baseUrl).host, origin: baseUrl };
+    const { headers } = await api.call('POST', '/session', { key: null, body: { key }, headers: own });
+    const cookie = String(headers['set-cookie']).split(';')[0]!;
+    const stream = await open('', { cookie });
+    for (let count = 1; count <= 3; count++) {
+      api.clock.advance(1_000);
+      await postEvent(api, {}, key);
+      await stream.first(count);
+    }
+    await api.expect(204, 'DELETE', '/session/test', { key: null, headers: { ...own, cookie } });
+    api.clock.advance(1_000);
+    await stream.ended();
+  });
+
   it('ends at once when the server closes', async (t) => {
     const { api, open } = await serve(t);
     const stream = await open();

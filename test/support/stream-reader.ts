@@ -77,11 +77,19 @@ export class StreamReader {
   }
 }
 
-export type OpenStream = { baseUrl: string; key: string; query?: string; lastId?: string };
+/** `cookie`: of a session in test, in place of the key. */
+export type OpenStream = { baseUrl: string; key: string; query?: string; lastId?: string; cookie?: string };
 
 /** Resolves with the answer's head; the stream is open then if the status is 200. */
-export async function requestStream({ baseUrl, key, query = '', lastId }: OpenStream): Promise<IncomingMessage> {
-  const headers = { authorization: `Bearer ${key}`, ...(lastId === undefined ? {} : { 'last-event-id': lastId }) };
+export async function requestStream({
+  baseUrl,
+  key,
+  query = '',
+  lastId,
+  cookie,
+}: OpenStream): Promise<IncomingMessage> {
+  const caller = cookie === undefined ? { authorization: `Bearer ${key}` } : { cookie, 'postrider-mode': 'test' };
+  const headers = { ...caller, ...(lastId === undefined ? {} : { 'last-event-id': lastId }) };
   const asked = request(`${baseUrl}/v1/stream${query === '' ? '' : `?${query}`}`, { headers, agent: false });
   asked.end();
   const [response] = (await once(asked, 'response')) as [IncomingMessage];

@@ -27,7 +27,7 @@ export function ReplayEventsButton({ type }: { type: string }) {
               since,
               until: until ?? null,
               event_type: pattern.trim() || null,
-              destination_ids: destinationId === '' ? null : [destinationId],
+              ...(destinationId !== '' && { destination_ids: [destinationId] }),
               missing_only: isMissingOnly,
               ...pace,
             },

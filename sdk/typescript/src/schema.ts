@@ -1777,23 +1777,23 @@ export interface components {
         };
         DlqReplayInput: {
             /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
-            destination_id?: string;
-            event_type?: components["schemas"]["EventTypePattern"];
-            dead_reason?: components["schemas"]["DeadReason"];
+            destination_id?: string | null;
+            event_type?: components["schemas"]["EventTypePattern"] | null;
+            dead_reason?: components["schemas"]["DeadReason"] | null;
             /**
              * @description Scheduled then or later. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
              */
-            since?: string;
+            since?: string | null;
             /**
              * @description Scheduled before then. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
              */
-            until?: string;
+            until?: string | null;
             /** @description Only count what it would be about. */
-            dry_run?: boolean;
+            dry_run?: boolean | null;
             /** @description How many deliveries a second each destination is given. Default 100. */
-            per_second?: number;
+            per_second?: number | null;
         };
         DryRun: {
             /** @description Deliveries that the operation would be about. */
@@ -1818,23 +1818,23 @@ export interface components {
         /** @description What was asked for. */
         OperationRequest: {
             /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
-            destination_id?: string;
-            event_type?: components["schemas"]["EventTypePattern"];
-            dead_reason?: components["schemas"]["DeadReason"];
-            destination_ids?: string[];
-            missing_only?: boolean;
+            destination_id?: string | null;
+            event_type?: components["schemas"]["EventTypePattern"] | null;
+            dead_reason?: components["schemas"]["DeadReason"] | null;
+            destination_ids?: string[] | null;
+            missing_only?: boolean | null;
             /**
              * Format: date-time
              * @description Inclusive.
              * @example 2026-01-31T09:30:00.000Z
              */
-            since?: string;
+            since?: string | null;
             /**
              * Format: date-time
              * @description Exclusive.
              * @example 2026-01-31T09:30:00.000Z
              */
-            until?: string;
+            until?: string | null;
             /** @description How many deliveries a second each destination is given. Default 100. */
             per_second: number;
         };
@@ -1883,14 +1883,14 @@ export interface components {
              * @description Scheduled before then. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
              */
-            until?: string;
+            until?: string | null;
             /** @description Only count what it would be about. */
-            dry_run?: boolean;
+            dry_run?: boolean | null;
             /** @description How many deliveries a second each destination is given. Default 100. */
-            per_second?: number;
+            per_second?: number | null;
         };
         EventsReplayInput: {
-            event_type?: components["schemas"]["EventTypePattern"];
+            event_type?: components["schemas"]["EventTypePattern"] | null;
             /**
              * @description Accepted then or later. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
@@ -1900,15 +1900,15 @@ export interface components {
              * @description Accepted before then. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
              */
-            until?: string;
+            until?: string | null;
             /** @description Only to these; absent: to all that match now. */
             destination_ids?: string[];
             /** @description Only where that destination never answered the event with 2xx. */
-            missing_only?: boolean;
+            missing_only?: boolean | null;
             /** @description Only count what it would be about. */
-            dry_run?: boolean;
+            dry_run?: boolean | null;
             /** @description How many deliveries a second each destination is given. Default 100. */
-            per_second?: number;
+            per_second?: number | null;
         };
         OperationPage: {
             data: components["schemas"]["Operation"][];

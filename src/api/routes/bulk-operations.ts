@@ -214,7 +214,7 @@ async function readEventsReplay({ store }: ApiServices, { environment }: ApiKey,
   return { kind: 'event_replay', eventType, destinationIds, missingOnly, ...range } satisfies OperationRequest;
 }
 
-function readRange(body: { since?: string; until?: string; per_second?: number }) {
+function readRange(body: { since?: string | null; until?: string | null; per_second?: number | null }) {
   return {
     since: readTime(body.since ?? null, '/since'),
     until: readTime(body.until ?? null, '/until'),

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../model/error.ts';
 import { MESSAGE_KINDS } from '../../stream/message.ts';
 import type { MessageKind } from '../../stream/message.ts';
+import type { Identify } from '../access.ts';
 import type { ApiApp } from '../route-config.ts';
 import { streamQuery } from '../schemas/stream.ts';
 import type { ApiServices } from '../services.ts';
@@ -20,11 +21,13 @@ const HEADERS = {
   connection: 'close',
 };
 
-export function addStreamRoutes(app: ApiApp, { streams, authenticator }: ApiServices): void {
+/** `identify`: says whose request it is, by whatever it was let in. */
+export function addStreamRoutes(app: ApiApp, { streams }: ApiServices, identify: Identify): void {
   // Before the server waits for what is being answered: streams would never be.
   app.addHook('preClose', async () => streams.endStreams());
 
-  app.get('/v1/stream', streaming, async ({ caller, query, headers, method }, reply) => {
+  app.get('/v1/stream', streaming, async (request, reply) => {
+    const { caller, query, headers, method } = request;
     const filter = {
       kinds: readKinds(query.kinds),
       destinationId: query.destination_id ?? null,
@@ -38,14 +41,14 @@ export function addStreamRoutes(app: ApiApp, { streams, authenticator }: ApiServ
       filter,
       withBodies: query.bodies === 'true',
       lastId: readLastId(headers),
-      mayGoOn: () => isGood(headers.authorization),
+      mayGoOn: () => isGood(request),
     });
     return answer(reply, stream);
   });
 
-  const isGood = (authorization: string | undefined): boolean => {
+  const isGood = (request: FastifyRequest): boolean => {
     try {
-      authenticator.authenticate(authorization);
+      identify(request);
       return true;
     } catch {
       return false;

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { OPERATION_KINDS, OPERATION_STATUSES, PER_SECOND_DEFAULT, PER_SECOND_MAX } from '../../model/operation.ts';
 import { deadReason } from './delivery.ts';
 import { eventTypePattern } from './event-type.ts';
-import { closed, id, named, nullable, oneOf, pageOf, pageQuery, time, timeInput } from './fields.ts';
+import { closed, id, named, nullable, omissible, oneOf, pageOf, pageQuery, time, timeInput } from './fields.ts';
 
 const perSecond = Type.Integer({
   minimum: 1,
@@ -17,24 +17,22 @@ const destinationIds = Type.Array(id('dst'), {
   description: 'Only to these; absent: to all that match now.',
 });
 
-// No member of these requests may be null, as of others: a filter that a program meant to set and did not would be
-// gone, and everything be sent again.
 const howMembers = {
-  dry_run: Type.Optional(Type.Boolean({ description: 'Only count what it would be about.' })),
-  per_second: Type.Optional(perSecond),
+  dry_run: omissible(Type.Boolean({ description: 'Only count what it would be about.' })),
+  per_second: omissible(perSecond),
 };
 
 const scheduledRange = {
-  since: Type.Optional(timeInput('Scheduled then or later.')),
-  until: Type.Optional(timeInput('Scheduled before then.')),
+  since: omissible(timeInput('Scheduled then or later.')),
+  until: omissible(timeInput('Scheduled before then.')),
 };
 
 export const dlqReplayInput = named(
   'DlqReplayInput',
   closed({
-    destination_id: Type.Optional(id('dst')),
-    event_type: Type.Optional(eventTypePattern),
-    dead_reason: Type.Optional(deadReason),
+    destination_id: omissible(id('dst')),
+    event_type: omissible(eventTypePattern),
+    dead_reason: omissible(deadReason),
     ...scheduledRange,
     ...howMembers,
   }),
@@ -50,11 +48,12 @@ export type RecoverInput = Static<typeof recoverInput>;
 export const eventsReplayInput = named(
   'EventsReplayInput',
   closed({
-    event_type: Type.Optional(eventTypePattern),
+    event_type: omissible(eventTypePattern),
     since: timeInput('Accepted then or later.'),
-    until: Type.Optional(timeInput('Accepted before then.')),
+    until: omissible(timeInput('Accepted before then.')),
+    // Not null, as in the replay of one event: a list that a program meant to give and did not would be everybody.
     destination_ids: Type.Optional(destinationIds),
-    missing_only: Type.Optional(
+    missing_only: omissible(
       Type.Boolean({ description: 'Only where that destination never answered the event with 2xx.' }),
     ),
     ...howMembers,
@@ -66,13 +65,13 @@ const request = named(
   'OperationRequest',
   closed(
     {
-      destination_id: Type.Optional(id('dst')),
-      event_type: Type.Optional(eventTypePattern),
-      dead_reason: Type.Optional(deadReason),
-      destination_ids: Type.Optional(Type.Array(id('dst'))),
-      missing_only: Type.Optional(Type.Boolean()),
-      since: Type.Optional(time('Inclusive.')),
-      until: Type.Optional(time('Exclusive.')),
+      destination_id: omissible(id('dst')),
+      event_type: omissible(eventTypePattern),
+      dead_reason: omissible(deadReason),
+      destination_ids: omissible(Type.Array(id('dst'))),
+      missing_only: omissible(Type.Boolean()),
+      since: omissible(time('Inclusive.')),
+      until: omissible(time('Exclusive.')),
       per_second: perSecond,
     },
     { description: 'What was asked for.' },
