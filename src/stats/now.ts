@@ -130,15 +130,18 @@ async function makeSurvey(parts: NowParts, environment: number): Promise<Survey>
   };
 }
 
-/** Where both are very many, the pending ones are told too few: as far as they were counted. */
+/**
+ * As far as they were counted; beyond that from all that is unfinished, which each of several nodes knows but roughly.
+ * Where both are very many, the pending ones are told too few.
+ */
 async function countWaiting(store: NowParts['store'], environment: number) {
+  const count = (status: 'pending' | 'retrying') => store.countOpen({ environment, status, max: COUNTED_MAX });
+  const [pending, retrying] = await Promise.all([count('pending'), count('retrying')]);
+  if (pending < COUNTED_MAX && retrying < COUNTED_MAX) return { pending, retrying };
   const { unfinished } = await store.readStats();
   const all = unfinished.find((one) => one.environment === environment)?.count ?? 0;
-  const pending = await store.countOpen({ environment, status: 'pending', max: COUNTED_MAX });
-  if (pending < COUNTED_MAX) return { pending, retrying: Math.max(0, all - pending) };
-  const retrying = await store.countOpen({ environment, status: 'retrying', max: COUNTED_MAX });
-  if (retrying < COUNTED_MAX) return { pending: Math.max(0, all - retrying), retrying };
-  return { pending, retrying: Math.max(0, all - pending) };
+  if (retrying < COUNTED_MAX) return { pending: Math.max(pending, all - retrying), retrying };
+  return { pending, retrying: Math.max(retrying, all - pending) };
 }
 
 /** In the order of the ids. */

@@ -428,7 +428,7 @@ export interface StatsStore {
   readConditions(ids: DestinationId[]): Promise<DestinationCondition[]>;
   /** Unfinished deliveries, in the order of the ids. */
   countUnfinished(ids: DestinationId[]): Promise<number[]>;
-  /** Deliveries of an environment that are of this status, counted as far as `max`. */
+  /** Deliveries of an environment that read as of this status, counted as far as `max` rows. */
   countOpen(request: { environment: number; status: 'pending' | 'retrying'; max: number }): Promise<number>;
 }
 

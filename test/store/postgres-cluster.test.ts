@@ -12,7 +12,7 @@ import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import { databaseOf, startPostgres } from './postgres/server.ts';
 import type { PostgresServer } from './postgres/server.ts';
-import { LIVE, Scene } from './scene.ts';
+import { LIVE, Scene, result, succeed } from './scene.ts';
 
 /** What we wait for by our own clock passes ten times as fast. */
 const HASTE = 10;
@@ -32,9 +32,9 @@ describe('the cluster on PostgreSQL', () => {
   });
   after(() => server.stop());
 
-  const open = async (t: Parameters<typeof atEnd>[0]) => {
+  const open = async (t: Parameters<typeof atEnd>[0], options: { maxBacklogPerDestination?: number } = {}) => {
     const url = await databases.make(t);
-    const store = await openPostgresStore(storeOptions(url));
+    const store = await openPostgresStore({ ...storeOptions(url), ...options });
     atEnd(t, () => store.close());
     const scene = new Scene(store);
     return { url, store, cluster: store.cluster!, scene };
@@ -65,6 +65,23 @@ describe('the cluster on PostgreSQL', () => {
     await cluster.takeShards({ node: second, shards: [7] });
     const rows = await server.query('SELECT epoch FROM shards WHERE shard = 7', databaseOf(url));
     assert.equal(Number(rows[0]!['epoch']), 2);
+  });
+
+  it('nothing is born dead of a backlog that another node has worked off', async (t) => {
+    const { url, store } = await open(t, { maxBacklogPerDestination: 3 });
+    const other = await openPostgresStore(storeOptions(url));
+    atEnd(t, () => other.close());
+    const [accepting, recording] = [new Scene(store), new Scene(other)];
+    const destination = await accepting.createDestination();
+    for (let i = 0; i < 12; i++) {
+      const { id } = await accepting.acceptOne(destination);
+      assert.equal((await accepting.read(id))!.status, 'pending', `after ${i} that have succeeded`);
+      await recording.record(result(id, 0, succeed()));
+    }
+    const event = await accepting.event(Array.from({ length: 5 }, () => destination));
+    const [accepted] = await store.acceptEvents([event]);
+    const tooMany = event.deliveries.slice(3).map(({ id }) => id);
+    assert.deepEqual(accepted, { result: 'accepted', backlogFull: tooMany }, 'and what there is counts');
   });
 
   it('work is found in the shards that are asked for, and counted there', async (t) => {

@@ -1818,23 +1818,23 @@ export interface components {
         /** @description What was asked for. */
         OperationRequest: {
             /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
-            destination_id?: string | null;
-            event_type?: components["schemas"]["EventTypePattern"] | null;
-            dead_reason?: components["schemas"]["DeadReason"] | null;
-            destination_ids?: string[] | null;
-            missing_only?: boolean | null;
+            destination_id?: string;
+            event_type?: components["schemas"]["EventTypePattern"];
+            dead_reason?: components["schemas"]["DeadReason"];
+            destination_ids?: string[];
+            missing_only?: boolean;
             /**
              * Format: date-time
              * @description Inclusive.
              * @example 2026-01-31T09:30:00.000Z
              */
-            since?: string | null;
+            since?: string;
             /**
              * Format: date-time
              * @description Exclusive.
              * @example 2026-01-31T09:30:00.000Z
              */
-            until?: string | null;
+            until?: string;
             /** @description How many deliveries a second each destination is given. Default 100. */
             per_second: number;
         };

@@ -1,12 +1,14 @@
 // How many unfinished deliveries each destination has, in this process's memory: counted once at open, then moved by
 // every transaction of ours. A counter in the database would be a row that every transaction waits for.
 //
-// Of several nodes each sees only its own changes since it counted, so each counts again now and then, whatever changes
-// meanwhile. The limit is a fuse against one customer's silence filling the disk: it need not be exact by then.
-import { formatId, idShard } from '../../model/id.ts';
+// Of several nodes each sees only its own changes since it counted: deliveries that another node ends are missing. So
+// each counts again now and then, whatever changes meanwhile, and once more before a delivery is born dead, for nothing
+// may die of a backlog that is not there (`countSuspects`).
+import { formatId, idBytes, idShard } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
+import type { Clock } from '../../runtime/clock.ts';
 import type { DestinationBacklog } from '../store.ts';
-import { statementOfEveryShard } from './wire/statement.ts';
+import { statement, statementOfEveryShard } from './wire/statement.ts';
 import type { Tx } from './wire/transaction.ts';
 
 export interface Backlog {
@@ -22,6 +24,8 @@ export interface Backlog {
   findLargest(request: { min: number; limit: number; shards?: readonly number[] }): DestinationBacklog[];
   /** What was counted anew takes the place of what we thought. */
   replace(counts: readonly BacklogCount[]): void;
+  /** The same of one destination, where it is less; transactions under way have taken some that were not counted. */
+  correct(destination: DestinationId, count: number): void;
 }
 
 export interface BacklogChange {
@@ -42,6 +46,43 @@ const COUNT = statementOfEveryShard<{ destination_id: Uint8Array; environment: n
 
 type BacklogCount = { destination: DestinationId; environment: number; count: number };
 
+/** To count so many takes some 20 ms. A higher limit is a fuse against a full disk, and need not be exact. */
+const LIMIT_COUNTED_MAX = 100_000;
+/** What was found to be full is believed for so long. */
+const BELIEVED_MS = 1_000;
+
+const COUNT_ONE = statement<{ count: number }>(
+  'backlog_count_one',
+  `SELECT count(*) AS count FROM
+     (SELECT FROM open_deliveries WHERE shard = $1::int2 AND destination_id = $2 LIMIT $3::int4) AS counted`,
+);
+
+/** Counts those of these destinations anew that memory takes for full. */
+export async function countSuspects(
+  tx: Tx,
+  { backlog, backlogMax, clock, foundFullAt }: CountContext,
+  suspects: Iterable<DestinationId>,
+): Promise<void> {
+  if (backlogMax > LIMIT_COUNTED_MAX) return;
+  for (const destination of suspects) {
+    const believedAt = foundFullAt.get(destination) ?? Number.NEGATIVE_INFINITY;
+    if (backlog.countOf(destination) < backlogMax || clock.monotonic() - believedAt < BELIEVED_MS) continue;
+    const [row] = await tx.run(COUNT_ONE, [idShard(destination), idBytes(destination), backlogMax]);
+    backlog.correct(destination, row!.count);
+    if (backlog.countOf(destination) < backlogMax) foundFullAt.delete(destination);
+    else foundFullAt.set(destination, clock.monotonic());
+  }
+}
+
+export type CountContext = {
+  backlog: Backlog;
+  /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
+  backlogMax: number;
+  clock: Clock;
+  /** Monotonic ms. */
+  foundFullAt: Map<DestinationId, number>;
+};
+
 /** Counts what is there. */
 export async function loadBacklog(tx: Tx): Promise<Backlog> {
   const backlog = createBacklog();
@@ -60,6 +101,7 @@ function createBacklog(): Backlog {
   const entries = new Map<DestinationId, Entry>();
   // Ids are never used twice, so what comes late for a dropped one can be told apart for ever.
   const dropped = new Set<DestinationId>();
+  const underWay = createUnderWay();
 
   const move = (destination: DestinationId, environment: number, change: number): void => {
     if (dropped.has(destination)) return;
@@ -74,10 +116,14 @@ function createBacklog(): Backlog {
     const given: [DestinationId, number, number][] = [];
     return {
       add(destination, environment, change) {
-        if (change > 0) move(destination, environment, change);
+        if (change > 0) {
+          move(destination, environment, change);
+          underWay.add(destination, change);
+        }
         (change > 0 ? taken : given).push([destination, environment, change]);
       },
       settle(isCommitted) {
+        for (const [destination, , change] of taken) underWay.add(destination, -change);
         if (isCommitted) for (const one of given) move(...one);
         else for (const [destination, environment, change] of taken) move(destination, environment, -change);
       },
@@ -112,6 +158,25 @@ function createBacklog(): Backlog {
     replace(counts) {
       entries.clear();
       for (const { destination, environment, count } of counts) move(destination, environment, count);
+    },
+    correct(destination, count) {
+      const entry = entries.get(destination);
+      const counted = count + underWay.of(destination);
+      if (entry !== undefined) move(destination, entry.environment, Math.min(0, counted - entry.count));
+    },
+  };
+}
+
+/** What transactions have taken that have not ended yet. */
+function createUnderWay() {
+  const counts = new Map<DestinationId, number>();
+  const of = (destination: DestinationId): number => counts.get(destination) ?? 0;
+  return {
+    of,
+    add(destination: DestinationId, change: number): void {
+      const count = of(destination) + change;
+      if (count <= 0) counts.delete(destination);
+      else counts.set(destination, count);
     },
   };
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import type { RecordOutcome, ResultToRecord, Store } from '../store.ts';
-import type { Backlog, BacklogChange } from './backlog.ts';
+import type { Backlog, BacklogChange, CountContext } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
 import type { LockedKeys } from './queries/events/locked-keys.ts';
 import type { Partitions } from './schema/partitions.ts';
@@ -31,23 +31,21 @@ export type ConfigurationContext = ReadContext & {
   write: Transactions['write'];
 };
 
-export type WriteContext = ConfigurationContext & {
-  /** Connections that only accept, and only record, so that neither waits for the other or for anything else. */
-  accepting: Transactions;
-  recording: Transactions;
-  partitions: Partitions;
-  isDistributed: boolean;
-  backlog: Backlog;
-  /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
-  backlogMax: number;
-  lockedKeys: LockedKeys;
-  /** What became of results that were handed in before. */
-  recorded: WeakMap<ResultToRecord, Recorded>;
-  /** Results that a try which may have been committed has brought to the database. */
-  sentBefore: WeakSet<ResultToRecord>;
-  /** How long accepting waits for an idempotency key that another transaction holds. */
-  keyWaitMs: number;
-};
+export type WriteContext = ConfigurationContext &
+  CountContext & {
+    /** Connections that only accept, and only record, so that neither waits for the other or for anything else. */
+    accepting: Transactions;
+    recording: Transactions;
+    partitions: Partitions;
+    isDistributed: boolean;
+    lockedKeys: LockedKeys;
+    /** What became of results that were handed in before. */
+    recorded: WeakMap<ResultToRecord, Recorded>;
+    /** Results that a try which may have been committed has brought to the database. */
+    sentBefore: WeakSet<ResultToRecord>;
+    /** How long accepting waits for an idempotency key that another transaction holds. */
+    keyWaitMs: number;
+  };
 
 /** `xid`: of the transaction that may have stored it; null: it is stored. */
 export type Recorded = { xid: string | null; outcome: RecordOutcome };

@@ -169,6 +169,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     isDistributed,
     backlog,
     backlogMax: maxBacklogPerDestination,
+    foundFullAt: new Map(),
     lockedKeys: new LockedKeys(clock),
     recorded: new WeakMap(),
     sentBefore: new WeakSet(),

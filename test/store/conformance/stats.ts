@@ -165,6 +165,8 @@ function testConditions(makeScene: MakeScene): void {
       scene.store.countOpen({ environment, status, max });
     assert.deepEqual(await Promise.all([count('pending'), count('retrying'), count('retrying', 1)]), [1, 2, 1]);
     assert.equal(await count('pending', 100, TEST), 0);
+    await scene.store.deleteDestination({ environment: LIVE, id: busy, now: scene.now });
+    assert.deepEqual([await count('pending'), await count('retrying')], [0, 0], 'it reads as ended');
   });
 
   it('do not take a forced attempt for what is due first', async (t) => {

@@ -56,7 +56,7 @@ export async function acceptTogether(
   const accepted = fresh.filter(({ id }) => !duplicates.has(id));
   insertEvents(tx, accepted);
   if (accepted.length > 0) tx.provedBy(IS_STORED, keyOf(accepted[0]!.id));
-  const backlogFull = insertDeliveries(tx, context, change, accepted.map(toDeliveries));
+  const backlogFull = await insertDeliveries(tx, context, change, accepted.map(toDeliveries));
   const results = new Map<NewEvent, AcceptResult>(
     accepted.map((event, i) => [event, { result: 'accepted', backlogFull: backlogFull[i]! }]),
   );

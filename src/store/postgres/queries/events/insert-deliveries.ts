@@ -6,8 +6,8 @@ import type { NewDelivery } from '../../../store.ts';
 import { bornDead } from '../../../../model/transitions.ts';
 import { PENDING, originCode } from '../../../rows/codec.ts';
 import { toStateRow } from '../../../rows/delivery-rows.ts';
-import type { BacklogChange } from '../../backlog.ts';
-import type { WriteContext } from '../../context.ts';
+import { countSuspects } from '../../backlog.ts';
+import type { BacklogChange, CountContext } from '../../backlog.ts';
 import { insertStatement } from '../../wire/statement.ts';
 import type { BatchRow, Insert } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
@@ -46,12 +46,14 @@ export const PENDING_DELIVERIES: Insert = {
 const INSERT_PENDING = insertStatement('open_deliveries_insert_pending', PENDING_DELIVERIES);
 
 /** Those that were born dead of each event, in order. Sent, not awaited: the transaction's commit sees an error. */
-export function insertDeliveries(
+export async function insertDeliveries(
   tx: Tx,
-  { backlog, backlogMax }: Pick<WriteContext, 'backlog' | 'backlogMax'>,
+  context: CountContext,
   change: BacklogChange,
   events: readonly DeliveriesOfEvent[],
-): DeliveryId[][] {
+): Promise<DeliveryId[][]> {
+  await countSuspects(tx, context, destinationsOf(events));
+  const { backlog, backlogMax } = context;
   const pending: BatchRow[] = [];
   const dead: StoredDelivery[] = [];
   const backlogFull = events.map((event) =>
@@ -69,6 +71,10 @@ export function insertDeliveries(
   void tx.batch(INSERT_PENDING, pending);
   void insertDone(tx, dead);
   return backlogFull;
+}
+
+function* destinationsOf(events: readonly DeliveriesOfEvent[]) {
+  for (const { deliveries } of events) for (const { destinationId } of deliveries) yield destinationId;
 }
 
 export function toPendingRow(

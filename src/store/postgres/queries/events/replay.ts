@@ -31,7 +31,7 @@ export const replayEvent: Write<'replayEvent'> = (context, request) => {
       if (found.length === 0) return tx.refuse({ result: 'not_found' });
       if (!isWhole || idTime(eventId) < bodyCutoff) return tx.refuse({ result: 'too_old' });
       if (configVersion < version) return tx.refuse({ result: 'stale' });
-      const [backlogFull] = insertDeliveries(tx, context, change, [
+      const [backlogFull] = await insertDeliveries(tx, context, change, [
         { environment, eventId, origin: 'replay', dueAt: now, deliveries },
       ]);
       if (deliveries.length > 0) tx.provedBy(IS_STORED, keyOf(deliveries[0]!.id));

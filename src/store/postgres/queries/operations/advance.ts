@@ -79,7 +79,7 @@ async function replayAll(
   const ids = replays.events.map(({ id }) => id);
   const withBody = await selectWithBody(tx, context.horizons, ids);
   const isReplayed = (id: (typeof ids)[number]): boolean => withBody.has(id) && idTime(id) >= bodyCutoff;
-  const backlogFull = insertDeliveries(
+  const backlogFull = await insertDeliveries(
     tx,
     context,
     change,

@@ -56,10 +56,13 @@ const SELECT_DUE = statement<{ due_at: number }>(
    WHERE shard = $1::int2 AND destination_id = $2 AND due_at > 0 ORDER BY due_at LIMIT 1`,
 );
 
+// What a deleted destination left has ended, though its rows may not say so yet. Of no more than so many rows.
 const COUNT_OPEN = statementOfEveryShard<{ count: number }>(
   'open_deliveries_count',
-  `SELECT count(*) AS count FROM
-     (SELECT shard FROM open_deliveries WHERE environment = $1::int4 AND status = $2::int2 LIMIT $3::int4) AS counted`,
+  `SELECT count(*) AS count
+   FROM (SELECT destination_id FROM open_deliveries
+         WHERE environment = $1::int4 AND status = $2::int2 LIMIT $3::int4) AS counted
+   JOIN destinations t ON t.id = counted.destination_id AND t.deleted_at IS NULL`,
 );
 
 export const writeActivity: Write<'writeActivity'> = async ({ write }, reports) => {

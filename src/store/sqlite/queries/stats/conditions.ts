@@ -23,8 +23,11 @@ const SELECT_HEALTH = statement<{ failing_since: number | null; failure_count: n
 const SELECT_DUE = statement<{ due_at: number }>(`
   SELECT due_at FROM deliveries WHERE status <= 1 AND destination = ? AND due_at > 0 ORDER BY due_at LIMIT 1`);
 
+// What a deleted destination left has ended, though its rows may not say so yet. Of no more than so many rows.
 const COUNT_OPEN = statement<{ count: number }>(`
-  SELECT count(*) AS count FROM (SELECT 1 FROM deliveries WHERE status = ? AND environment = ? LIMIT ?)`);
+  SELECT count(*) AS count
+  FROM (SELECT destination FROM deliveries WHERE status = ? AND environment = ? LIMIT ?) AS counted
+  JOIN destinations t ON t.key = counted.destination AND t.deleted_at IS NULL`);
 
 export const writeActivity: Write<'writeActivity'> = ({ sql, write }, reports) =>
   write(() => {
