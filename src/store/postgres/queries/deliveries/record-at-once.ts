@@ -5,6 +5,7 @@
 // Sent again after the connection was lost it may meet itself. What the earlier try has recorded has another revision
 // by then, or will have when this one no longer waits for it; the history tells whether it was ours.
 import { ATTEMPTS_WITH_BODY_MAX } from '../../../../model/attempt.ts';
+import { isUnfinished } from '../../../../model/delivery.ts';
 import { formatId } from '../../../../model/id.ts';
 import type { DeliveryId } from '../../../../model/id.ts';
 import type { Decision } from '../../../../model/transitions.ts';
@@ -75,19 +76,17 @@ const RECORD = statementOfOneMachine<Ended | Left>(
 type Ended = { id: null; destination_id: Uint8Array; environment: number; count: number };
 type Left = { id: Uint8Array };
 
-/** Which attempts are in the history already; of those whose delivery has ended, with whose it was. */
-const SELECT_RECORDED = batchStatement<{
-  delivery_id: Uint8Array;
-  destination_id: Uint8Array | null;
-  environment: number;
-}>(
+/** Which attempts are in the history already, and whose delivery it is, which may be open again since. */
+const SELECT_RECORDED = batchStatement<{ delivery_id: Uint8Array; destination_id: Uint8Array; environment: number }>(
   'record_recorded',
   { id: 'uuid', trigger: 'int2', started_at: 'int8', duration_ms: 'int8' },
   ({ rows, inShard }) => `
-    SELECT a.delivery_id, d.destination_id, d.environment
+    SELECT a.delivery_id, coalesce(d.destination_id, o.destination_id) AS destination_id,
+           coalesce(d.environment, o.environment) AS environment
     FROM ${rows} JOIN attempts a ON ${inShard('a')} AND a.delivery_id = r.id
       AND a.trigger = r.trigger AND a.started_at = r.started_at AND a.duration_ms = r.duration_ms
-    LEFT JOIN done_deliveries d ON ${inShard('d')} AND d.id = r.id`,
+    LEFT JOIN done_deliveries d ON ${inShard('d')} AND d.id = r.id
+    LEFT JOIN open_deliveries o ON ${inShard('o')} AND o.id = r.id`,
 );
 
 /** A result of a delivery that goes on by itself. */
@@ -153,20 +152,24 @@ function toRow({ id, rev, decision, attempt }: PlainResult): BatchRow {
   ];
 }
 
-/** By an earlier try: what ended then is counted now. */
+/** By an earlier try: what ended by it is counted now. */
 async function findRecorded(
   { backlog, recording }: WriteContext,
   results: readonly ResultToRecord[],
 ): Promise<Set<DeliveryId>> {
   if (results.length === 0) return new Set();
+  const ended = new Set(
+    results.filter(({ decision }) => decision !== null && !isUnfinished(decision)).map(({ id }) => id),
+  );
   return writeCounted(backlog, recording.look, async (tx, change) => {
     const rows = results.map(({ id, attempt: { trigger, startedAt, durationMs } }) => {
       return [...keyOf(id), triggerCode.numberOf(trigger), Math.round(startedAt), Math.round(durationMs)] as const;
     });
     const found = await tx.batch(SELECT_RECORDED, rows);
-    for (const { destination_id: destination, environment } of found) {
-      if (destination !== null) change.add(formatId('dst', destination), environment, -1);
+    const ids = new Set(found.map((row) => formatId('dlv', row.delivery_id)));
+    for (const { delivery_id: id, destination_id: destination, environment } of found) {
+      if (ended.has(formatId('dlv', id))) change.add(formatId('dst', destination), environment, -1);
     }
-    return new Set(found.map((row) => formatId('dlv', row.delivery_id)));
+    return ids;
   });
 }
