@@ -31,12 +31,17 @@ export function DeliveryTable({ deliveries, label, isBusy = false, selection, ..
           <tr>
             {selection !== undefined && (
               <th className="fit">
-                <input
-                  type="checkbox"
-                  aria-label="Select all on this page"
-                  checked={isAll}
-                  onChange={() => selection.choose(ids, !isAll)}
-                />
+                <label className="choice">
+                  <input
+                    type="checkbox"
+                    aria-label="Select all on this page"
+                    checked={isAll}
+                    onChange={() => selection.choose(ids, !isAll)}
+                  />
+                  <span className="narrow-only" aria-hidden>
+                    Select all on this page
+                  </span>
+                </label>
               </th>
             )}
             <th>Event</th>
