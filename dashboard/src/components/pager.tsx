@@ -9,7 +9,7 @@ export function Pager({ page, query }: { page: Page<unknown> | undefined; query:
   const search: Search = useSearch({ strict: false });
   if (page === undefined || (!page.has_more && search['cursor'] === undefined)) return null;
   return (
-    <nav className="pager" aria-label="Pages">
+    <nav className="pager" aria-label="Pages of the list">
       {search['cursor'] === undefined ? (
         <span className="muted">Newest first</span>
       ) : (
