@@ -90,16 +90,16 @@ export function hostOf(url: string): string {
 }
 
 export function nameOf({ name, url }: Pick<Destination, 'name' | 'url'>): string {
-  return name === null || name === '' ? hostOf(url) : name;
+  return name?.trim() || hostOf(url);
 }
 
 /** A destination by its name; the id only as long as, or where, there is no name to be had. */
-export function DestinationLink({ id }: { id: string }) {
+export function DestinationLink({ id, className = 'cut' }: { id: string; className?: string }) {
   const mode = useMode();
   const may = useMay();
   const { data } = useQuery({ ...destinationQuery(mode, id), enabled: may('read') });
   return (
-    <Link className="cut" to="/$mode/destinations/$id" params={{ mode, id }} title={data?.url ?? id}>
+    <Link className={className} to="/$mode/destinations/$id" params={{ mode, id }} title={data?.url ?? id}>
       {data === undefined ? shortId(id) : nameOf(data)}
     </Link>
   );

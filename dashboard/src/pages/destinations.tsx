@@ -99,9 +99,7 @@ function Row({ destination }: { destination: Destination }) {
         <Link className="cut strong" to="/$mode/destinations/$id" params={{ mode, id: destination.id }}>
           {nameOf(destination)}
         </Link>
-        <span className="cut muted small">
-          {destination.name === null || destination.name === '' ? destination.url : hostOf(destination.url)}
-        </span>
+        <span className="cut muted small">{destination.name?.trim() ? hostOf(destination.url) : destination.url}</span>
         {health?.state === 'failing' && <div className="tone-bad small">{sentence(health.summary)}</div>}
       </td>
       <td className="end">

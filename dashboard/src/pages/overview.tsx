@@ -10,7 +10,7 @@ import type { Line } from '../components/chart.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { Card, Page } from '../components/page.tsx';
-import { Badge, Empty, Fault, sentence, Time } from '../components/show.tsx';
+import { Badge, DestinationLink, Empty, Fault, sentence, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count, percent, plural, rate, seconds } from '../words/numbers.ts';
 import { PauseButton } from '../components/destination-actions.tsx';
@@ -88,7 +88,6 @@ function Figures({ now }: { now: Schemas['StatsNow'] }) {
 }
 
 function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
-  const mode = useMode();
   if (troubles.length === 0) {
     return (
       <p className="callout good">
@@ -116,13 +115,7 @@ function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
               <tr key={trouble.destination_id}>
                 <td className="lead">
                   <Badge tone={trouble.state === 'paused' ? 'idle' : 'bad'}>
-                    <Link
-                      className="cut strong"
-                      to="/$mode/destinations/$id"
-                      params={{ mode, id: trouble.destination_id }}
-                    >
-                      {trouble.name ?? trouble.destination_id}
-                    </Link>
+                    <DestinationLink id={trouble.destination_id} className="cut strong" />
                   </Badge>
                 </td>
                 <td className="whole">{sentence(trouble.summary)}</td>
