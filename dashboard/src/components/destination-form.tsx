@@ -29,6 +29,7 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
   const set = (change: Partial<Draft>): void => setDraft({ ...draft, ...change });
   const onSubmit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (isBusy) return;
     setBusy(true);
     setError(null);
     try {
@@ -67,7 +68,7 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
         <button type="button" className="button quiet" onClick={onCancel}>
           Cancel
         </button>
-        <button type="submit" className="button primary" disabled={isBusy}>
+        <button type="submit" className="button primary" aria-disabled={isBusy}>
           {submit}
         </button>
       </div>

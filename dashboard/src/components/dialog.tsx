@@ -76,6 +76,7 @@ function ConfirmBody({ children, confirm, danger, act, onDone }: BodyProps) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const run = async (): Promise<void> => {
+    if (isBusy) return;
     setBusy(true);
     setError(null);
     try {
@@ -98,7 +99,7 @@ function ConfirmBody({ children, confirm, danger, act, onDone }: BodyProps) {
         <button
           type="button"
           className={`button ${danger ? 'danger' : 'primary'}`}
-          disabled={isBusy}
+          aria-disabled={isBusy}
           onClick={() => void run()}
         >
           {confirm}

@@ -8,6 +8,7 @@ import { setPreference, usePreferences } from '../preferences.ts';
 import type { Theme } from '../preferences.ts';
 import { Away } from './away.tsx';
 import { useMay, useMode } from './environment.ts';
+import { useKeptFocus } from './kept-focus.ts';
 import { Logo } from './logo.tsx';
 import { PAGES } from './pages.ts';
 
@@ -18,6 +19,7 @@ export function Shell() {
   const [isSearching, setSearching] = useState(false);
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
+  useKeptFocus(main);
   useSearchKeys(() => setSearching(true));
   useEffect(() => {
     document.documentElement.dataset['mode'] = mode;

@@ -51,6 +51,7 @@ function KeyForm() {
   const navigate = useNavigate();
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (isBusy) return;
     setBusy(true);
     setFault(null);
     try {
@@ -85,7 +86,7 @@ function KeyForm() {
         }
         onChange={({ target }) => setKey(target.value)}
       />
-      <button type="submit" className="button primary" disabled={isBusy || key.trim() === ''}>
+      <button type="submit" className="button primary" disabled={key.trim() === ''} aria-disabled={isBusy}>
         Sign in
       </button>
     </form>
