@@ -1,9 +1,11 @@
 // What axe can tell of every page, with data and without, in both themes; and what it cannot: where the focus goes.
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { findBarriers } from '../browser.ts';
+import { Api } from '../../e2e/api.ts';
+import { ok, startReceiver } from '../../e2e/receiver.ts';
+import { createKey, findBarriers } from '../browser.ts';
 import { assertVisible } from '../hands.ts';
-import { api, journey, traffic } from '../stage.ts';
+import { api, journey, scope, service, traffic } from '../stage.ts';
 
 /** Those of the pages with the most to stop at. */
 const STOPS_MAX = 40;
@@ -100,4 +102,40 @@ journey('Tab goes through a page in the order in which it is read, and the focus
       assert.ok(isAfter, `${path}: after ${String(await page.evaluate('window.stoppedAt.outerHTML'))}`);
     }
   }
+});
+
+const LONG = 'name_without_a_place_to_break_'.repeat(8);
+/** Whatever is wider than its place, but for the navigation of narrow windows and what is there to be scrolled. */
+const TOO_WIDE = `[document.documentElement, ...document.querySelectorAll('.table-wrap, .dialog')]
+  .filter((element) => element.scrollWidth > element.clientWidth).map(({ tagName, className }) => tagName + className)`;
+
+journey('what is long fits, and what goes by its own button leaves the focus on the page', async ({ page }) => {
+  const admin = new Api(service, await createKey(service, 'test', 'admin'));
+  await admin.expect(201, 'POST', '/v1/api-keys', { name: LONG, mode: 'test', scopes: ['read'] });
+  const destination = await api.destination((await startReceiver(scope, ok)).url, { name: LONG });
+  await api.subscribe(destination, 'long.name', { '$.name': LONG });
+  const { event_id: eventId } = await api.publish('long.name', { name: LONG });
+  const shown: { path: string; opener?: string; text: string }[] = [
+    { path: `/destinations/${destination.id}`, opener: 'Delete', text: `Delete ${LONG}` },
+    { path: `/destinations/${destination.id}`, opener: 'Try', text: 'holds' },
+    { path: `/events/${eventId}`, text: 'holds' },
+    { path: '/deliveries', text: LONG },
+    { path: '/keys', text: LONG },
+  ];
+  for (const width of [1_280, 375]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const { path, opener, text } of shown) {
+      await page.goto(`/test${path}`);
+      if (opener !== undefined) await page.getByRole('button', { name: opener }).click();
+      await page.locator(':is(td, p, .dialog)').getByText(text, { exact: true }).first().waitFor();
+      assert.deepEqual(await page.evaluate(TOO_WIDE), [], `${path} at ${width}`);
+    }
+  }
+  await page.goto('/test/deliveries');
+  await page.getByLabel('Select all on this page').check();
+  await page.goto(`/test/destinations/${destination.id}`);
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await page.getByText('It gets nothing').waitFor();
+  await page.locator('main:focus').waitFor();
 });
