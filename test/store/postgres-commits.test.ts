@@ -363,3 +363,28 @@ describe('a COMMIT that was lost, and the configuration has changed since', () =
     assert.equal(await scene.store.readEvent({ environment: LIVE, id: event.id }), null);
   });
 });
+
+describe('a COMMIT that was lost, and its delivery was sent again since', () => {
+  const databases = sharedDatabases();
+
+  it('counts what had ended by it, though it is open again', async (t) => {
+    const url = await databases.make(t);
+    const proxy = await startProxy(url);
+    atEnd(t, () => proxy.close());
+    const stores = [await openPostgresStore(storeOptions(proxy.url)), await openPostgresStore(storeOptions(url))];
+    for (const one of stores) atEnd(t, () => one.close());
+    const [scene, elsewhere] = stores.map((store) => new Scene(store)) as [Scene, Scene];
+    const { id } = await scene.acceptOne(await scene.createDestination());
+    const isLost = proxy.cutNextCommit('after');
+    const recording = scene.record(result(id, 0, succeed()));
+    recording.catch(() => {});
+    await isLost;
+    // The second try comes after the retry.
+    proxy.goAway();
+    await elsewhere.store.retryDelivery(elsewhere.sendAgain(id));
+    proxy.comeBack();
+    assert.deepEqual((await recording).outcomes, [{ result: 'recorded' }]);
+    assert.equal((await scene.read(id))!.status, 'retrying');
+    assert.equal(await scene.unfinishedCount(), 0, 'the retry is the other’s to count');
+  });
+});
