@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseExact } from '../../dashboard/src/words/exact-json.ts';
+import { headersOf } from '../../dashboard/src/words/headers.ts';
 import { parseId } from '../../dashboard/src/words/ids.ts';
 import { percent } from '../../dashboard/src/words/numbers.ts';
 import { countdown, relative } from '../../dashboard/src/words/time.ts';
@@ -26,6 +27,13 @@ test('the beginning of an id is the span of time in which ids that begin so are 
 test('numbers of a body keep their digits', () => {
   const text = '{"a":12345678901234567890,"b":1.0,"c":[1e2,7],"d":"1.0"}';
   assert.equal(JSON.stringify(parseExact(text)), text);
+});
+
+test('what is no header is named, and not stored under another name', () => {
+  assert.deepEqual(headersOf(' x-a : 1\n\nx-b: http://c\nx-c:'), { 'x-a': '1', 'x-b': 'http://c', 'x-c': '' });
+  for (const line of ['authorization', ': secret']) {
+    assert.throws(() => headersOf(`x-a: 1\n${line}`), { name: 'SyntaxError', message: new RegExp(line) });
+  }
 });
 
 test('a failure among many is not rounded away', () => {

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { ApiError } from '../api/client.ts';
 import type { Destination, Schemas } from '../api/client.ts';
+import { headersOf } from '../words/headers.ts';
 import { Field, SelectField, TextField } from './field.tsx';
 import { BroughtSecretField } from './secret.tsx';
 import { Fault } from './show.tsx';
@@ -41,6 +42,7 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
     }
   };
   const secretFault = error instanceof ApiError && error.param === '/signing_secret' ? error.message : null;
+  const headersFault = error instanceof SyntaxError ? error.message : null;
   const isUrlAtFault = error instanceof ApiError && (error.param === '/url' || error.code === 'url_not_reachable');
   return (
     <form className="stack" onSubmit={(event) => void onSubmit(event)}>
@@ -57,13 +59,13 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
       <details>
         <summary>Limits, headers, retries, signatures</summary>
         <div className="stack">
-          <Options draft={draft} set={set} />
+          <Options draft={draft} set={set} headersFault={headersFault} />
           {destination === undefined && (
             <BroughtSecretField value={draft.secret} fault={secretFault} onChange={(secret) => set({ secret })} />
           )}
         </div>
       </details>
-      {!isUrlAtFault && secretFault === null && <Fault error={error} />}
+      {!isUrlAtFault && secretFault === null && headersFault === null && <Fault error={error} />}
       <div className="actions">
         <button type="button" className="button quiet" onClick={onCancel}>
           Cancel
@@ -76,7 +78,9 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
   );
 }
 
-function Options({ draft, set }: { draft: Draft; set: (change: Partial<Draft>) => void }) {
+type OptionsProps = { draft: Draft; set: (change: Partial<Draft>) => void; headersFault: string | null };
+
+function Options({ draft, set, headersFault }: OptionsProps) {
   return (
     <>
       <Field
@@ -103,6 +107,7 @@ function Options({ draft, set }: { draft: Draft; set: (change: Partial<Draft>) =
         placeholder="x-tenant: acme"
         hint="One a line. *** keeps the value that is stored."
         value={draft.headers}
+        fault={headersFault}
         onChange={({ target }) => set({ headers: target.value })}
       />
       <Field
@@ -171,16 +176,12 @@ function draftOf(destination: Destination | undefined): Draft {
 }
 
 function valuesOf(draft: Draft): DestinationValues {
-  const headers = draft.headers
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1).trim()] as const);
   return {
     url: draft.url.trim(),
     name: draft.name.trim() || null,
     max_in_flight: draft.maxInFlight === '' ? null : Number(draft.maxInFlight),
     rate_per_second: draft.ratePerSecond === '' ? null : Number(draft.ratePerSecond),
-    headers: Object.fromEntries(headers),
+    headers: headersOf(draft.headers),
     retry_policy: policyOf(draft),
     signature_style: draft.signatureStyle,
   };
