@@ -8,14 +8,16 @@ import { Fault } from './show.tsx';
 type Props = {
   title: string;
   open: boolean;
-  onClose: () => void;
+  /** Null: Escape does not close it either, as what it shows is shown this once. */
+  onClose: (() => void) | null;
   children: ReactNode;
   wide?: boolean;
 };
 
 export function Dialog({ title, open, onClose, children, wide = false }: Props) {
   return (
-    <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+    // A press beside it would lose what was written.
+    <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose?.()} disablePointerDismissal>
       <Base.Portal>
         <Base.Backdrop className="backdrop" />
         <Base.Popup className={wide ? 'dialog wide' : 'dialog'}>

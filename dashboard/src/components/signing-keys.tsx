@@ -89,7 +89,7 @@ export function SigningKeys({ destinationId: id }: { destinationId: string }) {
           </li>
         ))}
       </ul>
-      <Dialog title="The new signing secret" open={secret !== null} onClose={() => setSecret(null)}>
+      <Dialog title="The new signing secret" open={secret !== null} onClose={null}>
         {secret !== null && <Secret secret={secret} onDone={() => setSecret(null)} />}
       </Dialog>
     </Card>

@@ -147,7 +147,11 @@ function CreateDestination() {
       <button type="button" className="button primary" onClick={() => setOpen(true)}>
         Add a destination
       </button>
-      <Dialog title={made === null ? 'Add a destination' : 'Its signing secret'} open={isOpen} onClose={done}>
+      <Dialog
+        title={made === null ? 'Add a destination' : 'Its signing secret'}
+        open={isOpen || made !== null}
+        onClose={made === null ? done : null}
+      >
         {made === null ? (
           <DestinationForm
             submit="Add"

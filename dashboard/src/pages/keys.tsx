@@ -107,37 +107,44 @@ function KeyRow({ apiKey }: { apiKey: ApiKey }) {
 
 function CreateKey() {
   const [isOpen, setOpen] = useState(false);
+  const [secret, setSecret] = useState<string | null>(null);
+  const close = (): void => {
+    setOpen(false);
+    setSecret(null);
+  };
   return (
     <>
       <button type="button" className="button primary" onClick={() => setOpen(true)}>
         Create a key
       </button>
-      <Dialog title="Create an API key" open={isOpen} onClose={() => setOpen(false)}>
-        <CreateForm onClose={() => setOpen(false)} />
+      <Dialog title="Create an API key" open={isOpen || secret !== null} onClose={secret === null ? close : null}>
+        {secret === null ? (
+          <CreateForm onMade={setSecret} onClose={close} />
+        ) : (
+          <NewKey secret={secret} onClose={close} />
+        )}
       </Dialog>
     </>
   );
 }
 
-function CreateForm({ onClose }: { onClose: () => void }) {
+function CreateForm({ onMade, onClose }: { onMade: (secret: string) => void; onClose: () => void }) {
   const mode = useMode();
   const client = useQueryClient();
   const [name, setName] = useState('');
   const [keyMode, setKeyMode] = useState<Mode>(mode);
   const [scopes, setScopes] = useState<readonly Scope[]>(['publish', 'read', 'manage', 'operate']);
-  const [secret, setSecret] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     try {
       const body = { name: name.trim() || null, mode: keyMode, scopes: [...scopes] };
-      setSecret((await answerOf(api(mode).POST('/v1/api-keys', { body }))).secret);
+      onMade((await answerOf(api(mode).POST('/v1/api-keys', { body }))).secret);
       await client.invalidateQueries({ queryKey: [mode, '/v1/api-keys'] });
     } catch (refusal) {
       setError(refusal);
     }
   };
-  if (secret !== null) return <NewKey secret={secret} onClose={onClose} />;
   const toggle = (scope: Scope): void =>
     setScopes(scopes.includes(scope) ? scopes.filter((other) => other !== scope) : [...scopes, scope]);
   return (

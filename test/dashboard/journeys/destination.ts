@@ -80,6 +80,8 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
       await hand.choose(dialog.getByLabel('Overlap'), '1 day');
       await hand.press(dialog.getByRole('button', { name: 'Rotate' }));
       const secret = await page.getByText(/^whsec_/).innerText();
+      await page.keyboard.press('Escape');
+      await page.mouse.click(1, 1);
       await hand.press(page.getByRole('button', { name: 'I have stored it' }));
       await page.getByText(/signs for 23:59:\d\d more/).waitFor();
       assert.equal(await page.getByText(/whsec_/).count(), 0, 'it is nowhere on the page any more');
