@@ -21,6 +21,11 @@ const PAGE_SIZE = 50;
 /** What is finished, or configuration, changes seldom: it is asked for again when the window is looked at again. */
 const SELDOM = 30_000;
 
+/** As text first: what customers wrote is shown to the digit. It may hold what has no equal to compare it with. */
+async function exact<T>(request: Parameters<typeof answerOf<string>>[0]): Promise<T> {
+  return parseExact(await answerOf(request)) as T;
+}
+
 /** A page of a list. `placeholderData` keeps the old rows in place until the new ones are there: nothing jumps. */
 function list<T>(mode: Mode, path: string, query: Query) {
   return queryOptions({
@@ -38,7 +43,16 @@ export const deliveriesQuery = (mode: Mode, query: Query) => list<Delivery>(mode
 export const dlqQuery = (mode: Mode, query: Query) => list<Delivery>(mode, '/v1/dlq', query);
 export const eventsQuery = (mode: Mode, query: Query) => list<PostriderEvent>(mode, '/v1/events', query);
 export const destinationsQuery = (mode: Mode, query: Query) => list<Destination>(mode, '/v1/destinations', query);
-export const subscriptionsQuery = (mode: Mode, query: Query) => list<Subscription>(mode, '/v1/subscriptions', query);
+export const subscriptionsQuery = (mode: Mode, query: { destination_id: string }) =>
+  queryOptions({
+    queryKey: [mode, '/v1/subscriptions', query],
+    queryFn: ({ signal }) => {
+      const params = { query: { ...query, limit: PAGE_SIZE } };
+      return exact<Page<Subscription>>(api(mode).GET('/v1/subscriptions', { params, signal, parseAs: 'text' }));
+    },
+    structuralSharing: false,
+  });
+
 export const keysQuery = (mode: Mode, query: Query) => list<ApiKey>(mode, '/v1/api-keys', query);
 export const operationsQuery = (mode: Mode, query: Query) => list<Operation>(mode, '/v1/operations', query);
 
@@ -53,19 +67,21 @@ export const deliveryQuery = (mode: Mode, id: string) =>
 export const eventQuery = (mode: Mode, id: string) =>
   queryOptions({
     queryKey: [mode, 'event', id],
-    queryFn: async ({ signal }) => {
-      // As text, for its body is shown to the digit.
+    queryFn: ({ signal }) => {
       const request = api(mode).GET('/v1/events/{id}', { params: { path: { id } }, signal, parseAs: 'text' });
-      return parseExact(await answerOf(request)) as Schemas['EventWithBody'];
+      return exact<Schemas['EventWithBody']>(request);
     },
-    // What the body holds may have no equal to compare it with.
     structuralSharing: false,
   });
 
 export const explainQuery = (mode: Mode, body: Schemas['ExplainInput']) =>
   queryOptions({
     queryKey: [mode, 'explain', body],
-    queryFn: ({ signal }) => answerOf(api(mode).POST('/v1/explain', { body, signal })),
+    queryFn: ({ signal }) => {
+      const request = api(mode).POST('/v1/explain', { body, signal, parseAs: 'text' });
+      return exact<Schemas['Explanation']>(request);
+    },
+    structuralSharing: false,
   });
 
 export const destinationQuery = (mode: Mode, id: string) =>

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
-import type { Subscription } from '../api/client.ts';
+import type { Mode, Subscription } from '../api/client.ts';
 import { eventQuery, eventsQuery, subscriptionsQuery } from '../api/queries.ts';
 import { ConfirmButton, Dialog } from './dialog.tsx';
 import { useMay, useMode } from './environment.ts';
@@ -136,9 +136,7 @@ function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () 
     event.preventDefault();
     setError(null);
     try {
-      const parsed = filter.trim() === '' ? null : (JSON.parse(filter) as Record<string, unknown>);
-      const body = { destination_id: destinationId, event_type: type.trim(), filter: parsed };
-      await answerOf(api(mode).POST('/v1/subscriptions', { body }));
+      await add(mode, { destination_id: destinationId, event_type: type.trim() }, filter.trim() || 'null');
       await client.invalidateQueries({ queryKey: [mode, '/v1/subscriptions'] });
       onDone();
     } catch (refusal) {
@@ -182,6 +180,13 @@ function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () 
       </div>
     </form>
   );
+}
+
+/** The filter goes as it was written: parsing it here would round its numbers. */
+async function add(mode: Mode, rest: { destination_id: string; event_type: string }, filter: string): Promise<void> {
+  JSON.parse(filter);
+  const bodySerializer = (given: object): string => `${JSON.stringify(given).slice(0, -1)},"filter":${filter}}`;
+  await answerOf(api(mode).POST('/v1/subscriptions', { body: rest, bodySerializer }));
 }
 
 function jsonFault(text: string): string | null {
