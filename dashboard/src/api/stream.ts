@@ -57,11 +57,13 @@ function connect(mode: Mode): void {
 
 async function follow(mode: Mode, kinds: string, told: () => void, signal: AbortSignal): Promise<void> {
   let lastId: string | null = null;
+  let isAway = false;
   while (!signal.aborted) {
     try {
       const headers: Record<string, string> = { 'postrider-mode': mode };
       if (lastId !== null) headers['last-event-id'] = lastId;
       const response = await fetch(`/v1/stream?kinds=${kinds}`, { headers, signal });
+      isAway = false;
       if (response.ok && response.body !== null) {
         // What happened while there was no connection: a stream that cannot resume begins with a gap.
         told();
@@ -76,7 +78,9 @@ async function follow(mode: Mode, kinds: string, told: () => void, signal: Abort
         continue;
       }
     } catch {
-      // The service is away, or the page was left: the loop's condition tells.
+      // The page was left, and nobody is told; or the service is away: who reads it now notices, and goes on trying.
+      if (!isAway) told();
+      isAway = true;
     }
     await pause(RECONNECT_MS, signal);
   }
@@ -123,10 +127,12 @@ function spaced(act: () => void, signal: AbortSignal): () => void {
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
+    const end = (): void => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
   });
 }

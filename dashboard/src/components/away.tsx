@@ -9,6 +9,8 @@ import { Fault } from './show.tsx';
 /** One that is asked once more at once is no news. */
 const FAILURES_MIN = 2;
 
+const TRYING = new Error('The service does not answer. Trying again…');
+
 export function Away() {
   const cache = useQueryClient().getQueryCache();
   const reason = useSyncExternalStore(
@@ -18,7 +20,7 @@ export function Away() {
   );
   return (
     <div className="away">
-      <Fault error={reason} />
+      <Fault error={reason instanceof ApiError && reason.status === 0 ? TRYING : reason} />
     </div>
   );
 }
