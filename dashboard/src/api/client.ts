@@ -45,8 +45,12 @@ export function api(mode: Mode) {
   return client;
 }
 
+const MAY_BE_DONE = ' Whether this was done is not known: look before you repeat it.';
+
 function createApi(mode: Mode) {
-  return createClient<paths>({ headers: { 'postrider-mode': mode }, fetch: fetchOrFail });
+  const fetch = (request: Request): Promise<Response> =>
+    fetchOrFail(request, request.method === 'GET' ? '' : MAY_BE_DONE);
+  return createClient<paths>({ headers: { 'postrider-mode': mode }, fetch });
 }
 
 /** The body of a success; what is none is thrown. */
@@ -61,11 +65,11 @@ export function errorOf(status: number, body: unknown): ApiError {
   return new ApiError(status, details ?? { code: 'unknown', message: `The service answered ${status}.` });
 }
 
-export async function fetchOrFail(request: Request): Promise<Response> {
+export async function fetchOrFail(request: Request, more = ''): Promise<Response> {
   try {
     return await fetch(request);
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(0, { code: 'unreachable', message: 'The service does not answer. Trying again…' });
+    throw new ApiError(0, { code: 'unreachable', message: `The service does not answer.${more}` });
   }
 }

@@ -10,6 +10,7 @@ import { Away } from './away.tsx';
 import { useMay, useMode } from './environment.ts';
 import { useKeptFocus } from './kept-focus.ts';
 import { Logo } from './logo.tsx';
+import { useNotice } from './notices.tsx';
 import { PAGES } from './pages.ts';
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
@@ -130,8 +131,14 @@ function Settings() {
   const session = useSessions().find((candidate) => candidate.mode === mode);
   const client = useQueryClient();
   const navigate = useNavigate();
+  const notice = useNotice();
   const leave = async (): Promise<void> => {
-    await signOut(mode);
+    try {
+      await signOut(mode);
+    } catch (error) {
+      notice(error instanceof Error ? error.message : 'That was refused.');
+      return;
+    }
     client.removeQueries({ queryKey: [mode] });
     await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
     await navigate({ to: '/' });
