@@ -5,8 +5,9 @@ import { plural } from '../words/numbers.ts';
 
 const AT_ONCE = 4;
 
-export function useSelection() {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+/** Only what is among the rows counts: nothing is done to what the filter or the page no longer shows. */
+export function useSelection(rows: readonly { id: string }[] = []) {
+  const [all, setChosen] = useState<ReadonlySet<string>>(new Set());
   const choose = (ids: readonly string[], isChosen: boolean): void =>
     setChosen((before) => {
       const after = new Set(before);
@@ -16,6 +17,7 @@ export function useSelection() {
       }
       return after;
     });
+  const chosen = new Set(rows.map(({ id }) => id).filter((id) => all.has(id)));
   return { chosen, choose, clear: () => setChosen(new Set()) };
 }
 
@@ -30,7 +32,7 @@ type Props = {
 export function BulkBar({ chosen, clear, verb, act, onDone }: Props) {
   const [left, setLeft] = useState<number | null>(null);
   const notice = useNotice();
-  if (chosen.size === 0) return null;
+  if (chosen.size === 0 && left === null) return null;
   const run = async (): Promise<void> => {
     const ids = [...chosen];
     let failed = 0;

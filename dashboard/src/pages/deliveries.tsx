@@ -28,7 +28,7 @@ export function Deliveries() {
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery(deliveriesQuery(mode, query));
   const isLive = search['live'] !== 'off' && search['cursor'] === undefined;
   useLive(mode, ['delivery'], isLive, () => void refetch());
-  const selection = useSelection();
+  const selection = useSelection(data?.data);
   const retry = (id: string): Promise<unknown> =>
     answerOf(api(mode).POST('/v1/deliveries/{id}/retry', { params: { path: { id } } }));
   return (

@@ -22,7 +22,7 @@ export function Dlq() {
   const search: Search = useSearch({ strict: false });
   const query = requestOf(search, ['destination_id', 'event_id']);
   const { data, error, isPlaceholderData, refetch } = useQuery(dlqQuery(mode, query));
-  const selection = useSelection();
+  const selection = useSelection(data?.data);
   const replay = (id: string): Promise<unknown> =>
     answerOf(api(mode).POST('/v1/dlq/{delivery_id}/replay', { params: { path: { delivery_id: id } } }));
   const filter = pick(query, ['destination_id', 'since', 'until']);
