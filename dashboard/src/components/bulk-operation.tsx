@@ -18,34 +18,41 @@ const PER_SECOND = 100;
 type Pace = { dry_run: boolean; per_second: number };
 
 type Props<Request> = {
-  label: string;
   title: string;
   verb: string;
-  className?: string;
   /** What is asked for when the dialog opens, and the fields that change it. */
   initial: () => Request;
   fields?: (request: Request, change: (request: Request) => void) => ReactNode;
   start: (request: Request, pace: Pace) => Promise<Operation | DryRun>;
 };
 
-export function BulkOperationButton<Request>(props: Props<Request>) {
+export function BulkOperationButton<Request>({ label, ...props }: Props<Request> & { label: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" className={props.className ?? 'button'} onClick={() => setOpen(true)}>
-        {props.label}
+      <button type="button" className="button" onClick={() => setOpen(true)}>
+        {label}
       </button>
-      <Dialog title={props.title} open={isOpen} onClose={() => setOpen(false)}>
-        <Steps {...props} onClose={() => setOpen(false)} />
-      </Dialog>
+      {isOpen && <BulkOperation {...props} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
-function Steps<Request>({ title, verb, initial, fields, start, onClose }: Props<Request> & { onClose: () => void }) {
+type OpenProps<Request> = Props<Request> & { onClose: () => void };
+
+/** The dialog alone, for a button that may go while it is open, with its row. */
+export function BulkOperation<Request>(props: OpenProps<Request>) {
+  return (
+    <Dialog title={props.title} open onClose={props.onClose}>
+      <Steps {...props} />
+    </Dialog>
+  );
+}
+
+function Steps<Request>({ title, verb, initial, fields, start, onClose }: OpenProps<Request>) {
   const mode = useMode();
   const [request, setRequest] = useState(initial);
-  const [perSecond, setPerSecond] = useState(PER_SECOND);
+  const [perSecond, setPerSecond] = useState(String(PER_SECOND));
   const [startedId, setStartedId] = useState<string | null>(null);
   const [refusal, setRefusal] = useState<unknown>(null);
   const settled = useSettled(request);
@@ -60,7 +67,7 @@ function Steps<Request>({ title, verb, initial, fields, start, onClose }: Props<
     event.preventDefault();
     setRefusal(null);
     try {
-      setStartedId(((await start(request, { dry_run: false, per_second: perSecond })) as Operation).id);
+      setStartedId(((await start(request, { dry_run: false, per_second: Number(perSecond) })) as Operation).id);
     } catch (error) {
       setRefusal(error);
     }
@@ -76,7 +83,7 @@ function Steps<Request>({ title, verb, initial, fields, start, onClose }: Props<
         max={10_000}
         required
         value={perSecond}
-        onChange={({ target }) => setPerSecond(Number(target.value))}
+        onChange={({ target }) => setPerSecond(target.value)}
       />
       <Fault error={refusal ?? dryRun.error} />
       {refusal instanceof ApiError && refusal.code === 'operation_in_progress' && (

@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { answerOf, api } from '../api/client.ts';
 import type { Delivery } from '../api/client.ts';
 import { dlqQuery } from '../api/queries.ts';
-import { BulkOperationButton } from '../components/bulk-operation.tsx';
+import { useLive } from '../api/stream.ts';
+import { BulkOperation } from '../components/bulk-operation.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { DestinationFilter } from '../components/destination-filter.tsx';
 import { useMay, useMode } from '../components/environment.ts';
@@ -16,23 +18,36 @@ import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
 import { DEAD_REASON } from '../words/outcomes.ts';
 
+const PERIOD = ['since', 'until'];
+
 export function Dlq() {
   const mode = useMode();
   const may = useMay();
   const search: Search = useSearch({ strict: false });
   const query = requestOf(search, ['destination_id', 'event_id']);
   const { data, error, isPlaceholderData, refetch } = useQuery(dlqQuery(mode, query));
+  useLive(mode, ['delivery'], search['cursor'] === undefined, () => void refetch());
+  const [asked, ask] = useState<Replay | null>(null);
   const selection = useSelection(data?.data);
   const replay = (id: string): Promise<unknown> =>
     answerOf(api(mode).POST('/v1/dlq/{delivery_id}/replay', { params: { path: { delivery_id: id } } }));
-  const filter = pick(query, ['destination_id', 'since', 'until']);
+  // A replay of many cannot be of one event: its dead letters are selected instead.
+  const canReplay = may('operate') && query['event_id'] === undefined;
   return (
     <Page
       title="Dead letters"
       actions={
-        may('operate') &&
+        canReplay &&
         data !== undefined &&
-        data.data.length > 0 && <ReplayAll label="Replay all" title="Replay all that match" filter={filter} />
+        data.data.length > 0 && (
+          <button
+            type="button"
+            className="button"
+            onClick={() => ask({ title: 'Replay all that match', filter: pick(query, ['destination_id', ...PERIOD]) })}
+          >
+            Replay all
+          </button>
+        )
       }
     >
       <Filters>
@@ -42,7 +57,16 @@ export function Dlq() {
       <Fault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <div className="stack">
-          {data.data.length > 0 && <Groups deliveries={data.data} isPart={data.has_more} canReplay={may('operate')} />}
+          {data.data.length > 0 && (
+            <Groups
+              deliveries={data.data}
+              isPart={data.has_more}
+              replay={
+                canReplay &&
+                ((group) => ask({ title: 'Replay this group', filter: { ...pick(query, PERIOD), ...group } }))
+              }
+            />
+          )}
           <section className="card">
             {data.data.length === 0 ? (
               <NoDead isFiltered={Object.keys(query).length > 0} />
@@ -59,6 +83,7 @@ export function Dlq() {
         </div>
       )}
       <BulkBar {...selection} verb="Replay" act={replay} onDone={() => void refetch()} />
+      {asked !== null && <ReplayAll {...asked} onClose={() => ask(null)} />}
     </Page>
   );
 }
@@ -84,10 +109,14 @@ function groupsOf(deliveries: readonly Delivery[]): Group[] {
   return [...groups.values()].sort((a, b) => b.size - a.size);
 }
 
-type GroupsProps = { deliveries: readonly Delivery[]; isPart: boolean; canReplay: boolean };
+type GroupsProps = {
+  deliveries: readonly Delivery[];
+  isPart: boolean;
+  replay: false | ((group: { destination_id: string; dead_reason: Group['reason'] }) => void);
+};
 
 /** By destination and cause. The counts are of this page: the dry run counts all of a group. */
-function Groups({ deliveries, isPart, canReplay }: GroupsProps) {
+function Groups({ deliveries, isPart, replay }: GroupsProps) {
   const [, change] = useFilters();
   return (
     <Card title={isPart ? `Causes among the ${deliveries.length} shown` : 'Causes'} flush>
@@ -122,7 +151,15 @@ function Groups({ deliveries, isPart, canReplay }: GroupsProps) {
                     >
                       Show
                     </button>
-                    {canReplay && group.reason !== 'destination_deleted' && <ReplayGroup group={group} />}
+                    {replay && group.reason !== 'destination_deleted' && (
+                      <button
+                        type="button"
+                        className="button slim"
+                        onClick={() => replay({ destination_id: group.destinationId, dead_reason: group.reason })}
+                      >
+                        Replay
+                      </button>
+                    )}
                   </div>
                 </td>
               </tr>
@@ -134,21 +171,15 @@ function Groups({ deliveries, isPart, canReplay }: GroupsProps) {
   );
 }
 
-function ReplayGroup({ group }: { group: Group }) {
-  const filter = { destination_id: group.destinationId, dead_reason: group.reason };
-  return <ReplayAll label="Replay" title="Replay this group" filter={filter} className="button slim" />;
-}
+type Replay = { title: string; filter: Search };
 
-type ReplayProps = { label: string; title: string; filter: Search; className?: string };
-
-function ReplayAll({ label, title, filter, className = 'button' }: ReplayProps) {
+function ReplayAll({ title, filter, onClose }: Replay & { onClose: () => void }) {
   const mode = useMode();
   return (
-    <BulkOperationButton
-      label={label}
+    <BulkOperation
       title={title}
       verb="Replay them"
-      className={className}
+      onClose={onClose}
       initial={() => filter}
       start={(request, pace) => answerOf(api(mode).POST('/v1/dlq/replay', { body: { ...request, ...pace } }))}
     />
