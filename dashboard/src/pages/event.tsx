@@ -3,7 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answerOf, api } from '../api/client.ts';
 import type { Mode, Schemas } from '../api/client.ts';
-import { deliveriesQuery, eventQuery } from '../api/queries.ts';
+import { deliveriesQuery, destinationQuery, eventQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { ConfirmButton } from '../components/dialog.tsx';
@@ -13,7 +13,8 @@ import { JsonView } from '../components/json-view.tsx';
 import { useNotice } from '../components/notices.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
-import { DestinationLink, Empty, Fault, FullTime, Id } from '../components/show.tsx';
+import { Empty, Fault, FullTime, Id, nameOf } from '../components/show.tsx';
+import { shortId } from '../words/ids.ts';
 import { plural } from '../words/numbers.ts';
 
 type Event = Schemas['EventWithBody'];
@@ -135,7 +136,7 @@ function Actions({ event, canReplay, canSend }: { event: Event; canReplay: boole
               destinations.map((id) => (
                 <label key={id} className="choice">
                   <input type="checkbox" checked={chosen.includes(id)} onChange={() => toggle(id)} />
-                  <DestinationLink id={id} />
+                  <DestinationName id={id} />
                 </label>
               ))}
           </div>
@@ -143,4 +144,10 @@ function Actions({ event, canReplay, canSend }: { event: Event; canReplay: boole
       )}
     </>
   );
+}
+
+/** No link: a press on it ticks the box that it is the label of. */
+function DestinationName({ id }: { id: string }) {
+  const { data } = useQuery(destinationQuery(useMode(), id));
+  return <span title={data?.url ?? id}>{data === undefined ? shortId(id) : nameOf(data)}</span>;
 }
