@@ -43,6 +43,7 @@ export function startTheme(): void {
   showTheme();
   darkness.addEventListener('change', () => {
     showTheme();
+    current = { ...current }; // for what draws with the theme's colours, though what was told is the same
     for (const listener of listeners) listener();
   });
 }

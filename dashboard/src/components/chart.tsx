@@ -30,7 +30,8 @@ function tickOf(seconds: number, step: number, isUtc: boolean): string {
 export function Chart({ label, times, values, lines, format }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const { theme, isUtc } = usePreferences();
+  const { isUtc } = usePreferences();
+  const theme = document.documentElement.dataset['theme'];
   const data = [times, ...values] as unknown as AlignedData;
   const latest = useRef(data);
   latest.current = data;
