@@ -61,7 +61,7 @@ function KeyForm() {
       await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
       const next = search['next'] ?? '';
       // Only a page of this environment: an address from elsewhere must not decide where one ends up.
-      await navigate({ href: next.startsWith(`/${mode}/`) ? next : `/${mode}` });
+      await navigate({ href: new RegExp(`^/${mode}([/?#]|$)`).test(next) ? next : `/${mode}` });
     } catch (error) {
       setFault(faultOf(error));
     } finally {
