@@ -48,14 +48,19 @@ export function SpanFields({ label, span, onChange }: Props) {
 
 function Moment({ label, at, onChange }: { label: string; at: string; onChange: (at: string) => void }) {
   const { isUtc } = usePreferences();
+  const take = (wall: string): void => {
+    const moment = momentOf(wall, isUtc);
+    if (moment !== null) onChange(moment);
+  };
   return (
     <Field
       label={`${label} (${isUtc ? 'UTC' : 'local time'})`}
       type="datetime-local"
       step={1}
       required
+      max="9999-12-31T23:59:59"
       value={wallTime(at, isUtc)}
-      onChange={({ target }) => target.value !== '' && onChange(momentOf(target.value, isUtc))}
+      onChange={({ target }) => take(target.value)}
     />
   );
 }

@@ -61,6 +61,8 @@ export function wallTime(at: string, isUtc: boolean): string {
   return (isUtc ? new Date(at).toISOString() : localIso(Date.parse(at))).slice(0, 19);
 }
 
-export function momentOf(wall: string, isUtc: boolean): string {
-  return new Date(isUtc ? `${wall}Z` : wall).toISOString();
+/** Null: it is none, or none yet. */
+export function momentOf(wall: string, isUtc: boolean): string | null {
+  const moment = new Date(isUtc ? `${wall}Z` : wall);
+  return Number.isNaN(moment.getTime()) ? null : moment.toISOString();
 }
