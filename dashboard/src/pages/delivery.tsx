@@ -94,7 +94,9 @@ function Actions({ delivery }: { delivery: DeliveryWithRetries }) {
   const may = useMay();
   const notice = useNotice();
   const client = useQueryClient();
-  if (!may('operate')) return null;
+  const { data: event } = useQuery(eventQuery(mode, delivery.event_id));
+  const isSendable = event?.body !== null && delivery.dead_reason !== 'destination_deleted';
+  if (!may('operate') || !isSendable) return null;
   const send = async (isReplay: boolean): Promise<void> => {
     const { id } = delivery;
     try {
