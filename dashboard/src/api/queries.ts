@@ -18,6 +18,7 @@ import { parseExact } from '../words/exact-json.ts';
 type Query = Record<string, string | undefined>;
 
 const PAGE_SIZE = 50;
+const PAGE_SIZE_MAX = 100;
 /** What is finished, or configuration, changes seldom: it is asked for again when the window is looked at again. */
 const SELDOM = 30_000;
 
@@ -27,13 +28,13 @@ async function exact<T>(request: Parameters<typeof answerOf<string>>[0]): Promis
 }
 
 /** A page of a list. `placeholderData` keeps the old rows in place until the new ones are there: nothing jumps. */
-function list<T>(mode: Mode, path: string, query: Query) {
+function list<T>(mode: Mode, path: string, query: Query, limit = PAGE_SIZE) {
   return queryOptions({
-    queryKey: [mode, path, query],
+    queryKey: [mode, path, query, limit],
     queryFn: ({ signal }) =>
       // The lists have one shape and differ in their filters; each caller below names its row.
       answerOf(
-        api(mode).GET(path as '/v1/deliveries', { params: { query: { ...query, limit: PAGE_SIZE } }, signal }),
+        api(mode).GET(path as '/v1/deliveries', { params: { query: { ...query, limit } }, signal }),
       ) as unknown as Promise<Page<T>>,
     placeholderData: keepPreviousData,
   });
@@ -43,6 +44,11 @@ export const deliveriesQuery = (mode: Mode, query: Query) => list<Delivery>(mode
 export const dlqQuery = (mode: Mode, query: Query) => list<Delivery>(mode, '/v1/dlq', query);
 export const eventsQuery = (mode: Mode, query: Query) => list<PostriderEvent>(mode, '/v1/events', query);
 export const destinationsQuery = (mode: Mode, query: Query) => list<Destination>(mode, '/v1/destinations', query);
+/** To choose among: where there are more, the id of another can be written. */
+export const choicesQuery = (mode: Mode) => ({
+  ...list<Destination>(mode, '/v1/destinations', {}, PAGE_SIZE_MAX),
+  staleTime: SELDOM,
+});
 export const subscriptionsQuery = (mode: Mode, query: { destination_id: string }) =>
   queryOptions({
     queryKey: [mode, '/v1/subscriptions', query],

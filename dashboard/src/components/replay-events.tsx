@@ -1,7 +1,7 @@
 // New deliveries of old events: for a destination that was added later, or lost what it had.
 import { useQuery } from '@tanstack/react-query';
 import { answerOf, api } from '../api/client.ts';
-import { destinationsQuery } from '../api/queries.ts';
+import { choicesQuery } from '../api/queries.ts';
 import { BulkOperationButton } from './bulk-operation.tsx';
 import { useMode } from './environment.ts';
 import { Field, SelectField } from './field.tsx';
@@ -39,7 +39,8 @@ export function ReplayEventsButton({ type }: { type: string }) {
 }
 
 function Fields({ draft, change }: { draft: Draft; change: (draft: Draft) => void }) {
-  const { data } = useQuery({ ...destinationsQuery(useMode(), {}), staleTime: 30_000 });
+  const { data } = useQuery(choicesQuery(useMode()));
+  const isOther = draft.destinationId !== '' && !data?.data.some(({ id }) => id === draft.destinationId);
   return (
     <>
       <p>New deliveries are made, by the subscriptions as they are now. Receivers see the same webhook-id again.</p>
@@ -61,7 +62,16 @@ function Fields({ draft, change }: { draft: Draft; change: (draft: Draft) => voi
             {nameOf(destination)}
           </option>
         ))}
+        {isOther && <option value={draft.destinationId}>{draft.destinationId}</option>}
       </SelectField>
+      {data?.has_more && (
+        <Field
+          label="Or by its id"
+          placeholder="dst_…"
+          value={draft.destinationId}
+          onChange={({ target }) => change({ ...draft, destinationId: target.value.trim() })}
+        />
+      )}
       <label className="choice">
         <input
           type="checkbox"
