@@ -5,7 +5,7 @@ import { parseExact } from '../../dashboard/src/words/exact-json.ts';
 import { headersOf } from '../../dashboard/src/words/headers.ts';
 import { parseId } from '../../dashboard/src/words/ids.ts';
 import { percent } from '../../dashboard/src/words/numbers.ts';
-import { countdown, relative } from '../../dashboard/src/words/time.ts';
+import { countdown, momentOf, relative } from '../../dashboard/src/words/time.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
@@ -49,4 +49,6 @@ test('times are told in one unit', () => {
   assert.equal(relative(now + 4 * 60_000, now), 'in 4 min');
   assert.equal(relative(now - 49 * 3_600_000, now), '2 d ago');
   assert.equal(countdown(86_398_001), '23:59:59');
+  assert.equal(momentOf('2026-01-31T09:30:00', true), '2026-01-31T09:30:00.000Z');
+  for (const none of ['', '12026-01-31T09:30:00']) assert.equal(momentOf(none, true), null);
 });

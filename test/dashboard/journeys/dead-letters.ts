@@ -50,3 +50,15 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
     { scopes: null },
   );
 }
+
+journey('what is selected and no longer shown is not sent', async ({ page }) => {
+  await page.goto('/test/deliveries?status=dead');
+  await page
+    .getByLabel(/^Select dlv_/)
+    .first()
+    .check();
+  const selected = page.getByRole('region', { name: 'Selected' });
+  await selected.getByText('1 selected').waitFor();
+  await page.getByLabel('Status').selectOption('Succeeded');
+  await selected.waitFor({ state: 'detached' });
+});

@@ -44,10 +44,13 @@ journey(
     await api.publish('life.before');
     await tail.getByRole('link', { name: 'life.before' }).waitFor();
 
+    const away = page.getByRole('alert').getByText('The service does not answer. Trying again…');
     await service.kill();
+    // A page that only listens hears it too.
+    await away.waitFor();
     await page.getByRole('link', { name: 'Events', exact: true }).click();
     await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
-    await page.getByRole('alert').getByText('The service does not answer. Trying again…').waitFor();
+    await away.waitFor();
     await service.start();
     await page.getByRole('table', { name: 'Events' }).waitFor();
     await page.getByRole('alert').waitFor({ state: 'detached' });
