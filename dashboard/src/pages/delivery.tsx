@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { answerOf, api } from '../api/client.ts';
+import { answerOf, api, ApiError } from '../api/client.ts';
 import type { Delivery, DeliveryWithRetries, Destination } from '../api/client.ts';
 import { deliveriesQuery, deliveryQuery, destinationQuery, eventQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
@@ -20,10 +20,11 @@ export function DeliveryPage() {
   const { id } = useParams({ from: '/$mode/deliveries/$id' });
   const { data, error, refetch } = useQuery(deliveryQuery(mode, id));
   useLive(mode, ['delivery'], data?.completed_at === null, () => void refetch());
-  const destination = useQuery({
+  const { data: destination, error: missing } = useQuery({
     ...destinationQuery(mode, data?.destination_id ?? ''),
     enabled: data !== undefined,
-  }).data;
+  });
+  const isDeleted = missing instanceof ApiError && missing.status === 404;
   return (
     <Page
       title="Delivery"
@@ -33,7 +34,7 @@ export function DeliveryPage() {
           Deliveries
         </Link>
       }
-      actions={data !== undefined && <Actions delivery={data} />}
+      actions={data !== undefined && <Actions delivery={data} isDeleted={isDeleted} />}
     >
       <Fault error={error} />
       {data !== undefined && (
@@ -89,14 +90,13 @@ function whyNextOf(delivery: DeliveryWithRetries, destination: Destination | und
   return `By the ${policy}, after ${plural(delivery.attempt_count, 'attempt')}.`;
 }
 
-function Actions({ delivery }: { delivery: DeliveryWithRetries }) {
+function Actions({ delivery, isDeleted }: { delivery: DeliveryWithRetries; isDeleted: boolean }) {
   const mode = useMode();
   const may = useMay();
   const notice = useNotice();
   const client = useQueryClient();
   const { data: event } = useQuery(eventQuery(mode, delivery.event_id));
-  const isSendable = event?.body !== null && delivery.dead_reason !== 'destination_deleted';
-  if (!may('operate') || !isSendable) return null;
+  if (!may('operate') || isDeleted || event?.body === null) return null;
   const send = async (isReplay: boolean): Promise<void> => {
     const { id } = delivery;
     try {
