@@ -1,6 +1,6 @@
 // Standard output of a command that prints its result and ends. Whoever reads it may be gone, or its disk full.
 
-import { encodeEvent } from '../../sdk/typescript/src/json-text.ts';
+import { encode } from '../../sdk/typescript/src/json-text.ts';
 import { breakAtSpaces } from './terminal.ts';
 
 /** What was printed may not have arrived. `isUnread`: nobody reads any more (`postrider keys list | head -1`). */
@@ -27,9 +27,9 @@ export function print(text: string): Promise<void> {
   });
 }
 
-/** One line for programs; a body that is a JsonText as it stands. */
+/** One line for programs; what is a JsonText in it as it stands. */
 export function printJson(value: object): Promise<void> {
-  return print(encodeEvent(value));
+  return print(encode(value));
 }
 
 /** For people, beside the result: on a terminal broken between words, not in them. */

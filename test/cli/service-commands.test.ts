@@ -137,9 +137,11 @@ test('a destination from its making to its end', async () => {
 
 test('a test request says what came back, by its exit code too', async () => {
   const { id } = await row('destinations', 'create', receiver.url);
-  const good = await row('destinations', 'test', id, '--type', 'order.paid', '--data', '{"order":4711}');
+  const body = '{"order":4711,"total":1.0,"id":12345678901234567890}';
+  const good = await row('destinations', 'test', id, '--type', 'order.paid', '--data', body);
   assert.deepEqual([good.outcome, good.response_code], ['succeeded', 200]);
-  assert.match(good.request.body, /"type":"order\.paid".*"order":4711/);
+  assert.match(good.request.body, /"type":"order\.paid"/);
+  assert.ok(good.request.body.includes(body), good.request.body);
   status = 418;
   const where = ['--url', service.url, '--key', service.key, '--json'];
   let answer = await prompt.run(['destinations', 'test', id, ...where]);
@@ -196,6 +198,10 @@ describe('an event on its way', () => {
     const text = await run('explain', 'order.paid', '--data', '{"total":90}');
     assert.match(text, /^sub_\w+ {2}→ dst_\w+\n {2}✘ its filter does not hold\n {2}✘ \$\.total \$gte 100; found 90\n$/);
     assert.equal((await row('explain', 'order.paid', '--data', '{"total":100}')).matches, true);
+    for (const shape of [[], ['--json']]) {
+      const exact = await run('explain', 'order.paid', '--data', '{"total":99.99999999999999999999}', ...shape);
+      assert.match(exact, /found"?[: ]99\.99999999999999999999\D/);
+    }
     assert.match(await run('explain', 'order', '--data', '{}').catch(String), /TYPE: .*invalid_event_type/);
   });
 
@@ -404,6 +410,15 @@ test('a mistake names the flag; what fails says how to go on', async () => {
     [1, /^postrider: .*\(event_not_found/, 'events', 'get', 'evt_01m7ycvfh5e00w03wa9cjbx4r1'],
   ];
   const { id } = await row('destinations', 'create', receiver.url);
+  writeFileSync(join(folder, 'twice.json'), '{"$.a":1,"$.a":2}');
+  const exactly = ['{"$.a":9007199254740993}', '{"$.a":1,"$.a":2}', `@${join(folder, 'twice.json')}`];
+  for (const filter of exactly) {
+    mistakes.push([1, /--filter: .*\(invalid_filter/, 'subscriptions', 'create', id, 'a.b', '--filter', filter]);
+  }
+  for (const flag of ['metadata', 'headers', 'retry-policy']) {
+    const message = new RegExp(`--${flag}: .*\\(invalid_request`);
+    mistakes.push([1, message, 'destinations', 'update', id, `--${flag}`, '{"n":12345678901234567890}']);
+  }
   for (const [code, message, ...argv] of mistakes) {
     const filled = argv.map((word) => (word === 'DST' ? id : word));
     assert.match(await fails(code, ...filled, ...where), message, argv.join(' '));

@@ -279,6 +279,15 @@ test('wrong arguments are said at once', async () => {
   assert.throws(() => client.destinations.get('..'), TypeError);
   await assert.rejects(client.destinations.delete(''), TypeError);
   await assert.rejects(client.deliveries.list({ since: new Date('yesterday') }).page(), TypeError);
+  const never = new Date('never');
+  for (const call of [
+    async () => client.keys.create({ expires_at: never }),
+    async () => client.events.publish({ type: 'a', body: {}, occurred_at: never }),
+    async () => client.events.publishBatch([{ type: 'a', body: {}, occurred_at: never }]),
+    async () => client.dlq.replayAll({ since: never }),
+  ]) {
+    await assert.rejects(call, /^TypeError: \w+ is no valid Date$/);
+  }
   await assert.rejects(client.stats.now({ timeoutMs: 0 }), TypeError);
   assert.equal(proxy.seen.length, 0);
 });

@@ -1,5 +1,5 @@
-// An event's body that is JSON already. It goes out as it stands, so numbers keep all their digits and keys their
-// order; Postrider delivers it byte for byte.
+// JSON that is written already, such as an event's body. It goes out as it stands, so numbers keep all their digits and
+// keys their order, and what the service would refuse of it is not lost before it gets there.
 
 export class JsonText {
   readonly text: string;
@@ -18,10 +18,13 @@ export function bodyTextOf(event: string): string {
   return event.slice(event.indexOf(MEMBER) + MEMBER.length, event.lastIndexOf('}'));
 }
 
-/** As JSON; of what has a `body`, a JsonText there is taken as it is. */
-export function encodeEvent(event: object): string {
-  const { body, ...rest }: { body?: unknown } = event;
-  if (!(body instanceof JsonText)) return JSON.stringify(event);
-  const members = JSON.stringify(rest).slice(1, -1);
-  return `{${members}${members === '' ? '' : ','}"body":${body.text}}`;
+/** As JSON; a member that is a JsonText as it stands. Throws TypeError for one that is an invalid Date. */
+export function encode(value: object): string {
+  const members = Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    // As JSON it is null, which the service takes for "not given".
+    if (member instanceof Date && Number.isNaN(member.getTime())) throw new TypeError(`${name} is no valid Date`);
+    const text = member instanceof JsonText ? member.text : (JSON.stringify(member) as string | undefined);
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+  });
+  return `{${members.join(',')}}`;
 }

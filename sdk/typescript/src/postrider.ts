@@ -9,10 +9,10 @@ import { Keys } from './resources/keys.ts';
 import { Operations } from './resources/operations.ts';
 import { Stats } from './resources/stats.ts';
 import { Subscriptions } from './resources/subscriptions.ts';
-import { encodeEvent, type JsonText } from './json-text.ts';
+import { encode, type JsonText } from './json-text.ts';
 import type { Schema } from './shapes.ts';
 import { LiveStream, type StreamMessage, type StreamOptions, type StreamQuery } from './stream.ts';
-import { Transport } from './transport.ts';
+import { Transport, type Call } from './transport.ts';
 import { webhooks } from './webhooks.ts';
 
 export type PostriderOptions = {
@@ -71,14 +71,22 @@ export class Postrider {
 
   /** Which subscriptions want an event, and why others do not. Nothing is sent or stored. */
   explain(input: ExplainInput, options?: CallOptions): Promise<Explanation> {
-    const body = encodeEvent(input);
-    return this.#transport.call({ method: 'POST', path: '/v1/explain', body, isRepeatable: true }, options);
+    return this.#transport.call(explainCall(input), options);
+  }
+
+  /** The same as JSON as it came, with all digits of its numbers. */
+  explainText(input: ExplainInput, options?: CallOptions): Promise<string> {
+    return this.#transport.callText(explainCall(input), options);
   }
 
   /** The nodes, and the work they share. Needs the scope `admin`. */
   cluster(options?: CallOptions): Promise<Cluster> {
     return this.#transport.call({ method: 'GET', path: '/v1/cluster' }, options);
   }
+}
+
+function explainCall(input: ExplainInput): Call {
+  return { method: 'POST', path: '/v1/explain', body: encode(input), isRepeatable: true };
 }
 
 export * from './errors.ts';

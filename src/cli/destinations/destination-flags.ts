@@ -49,8 +49,8 @@ export async function readDestinationFlags(line: CommandLine): Promise<Options> 
   if (maxInFlight !== null) options.max_in_flight = maxInFlight;
   if (rate !== null) options.rate_per_second = rate === 'none' ? null : rate;
   // Whether they are such is the service's to judge: its error names the flag.
-  if (retryPolicy !== null) options.retry_policy = retryPolicy as NonNullable<Options['retry_policy']>;
-  if (headers !== null) options.headers = headers as Record<string, string>;
+  if (retryPolicy !== null) options.retry_policy = retryPolicy;
+  if (headers !== null) options.headers = headers;
   if (metadata !== null) options.metadata = metadata;
   return options;
 }

@@ -2,7 +2,6 @@
 import { ApiError, Postrider, PostriderError, UnexpectedAnswerError } from '../../../sdk/typescript/src/postrider.ts';
 import type {
   Destination,
-  DestinationInput,
   DestinationPatch,
   List,
   PageQuery,
@@ -17,8 +16,9 @@ const PAGE_ROWS = 100;
 const TRIES_MAX = 5;
 const REQUEST_MS_MAX = 30_000;
 
-export type DestinationFields = Required<
-  Pick<DestinationInput, 'url' | 'name' | 'rate_per_second' | 'headers' | 'metadata' | 'signature_style'>
+export type DestinationFields = Pick<
+  Destination,
+  'url' | 'name' | 'rate_per_second' | 'headers' | 'metadata' | 'signature_style'
 >;
 export type SubscriptionFields = { event_type: string; filter: Record<string, string> | null };
 

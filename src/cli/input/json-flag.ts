@@ -1,5 +1,6 @@
 // Values of flags: as they are, from a file (@file), or from standard input (-); most of them JSON.
 import { readFileSync } from 'node:fs';
+import { JsonText } from '../../../sdk/typescript/src/json-text.ts';
 import { UsageError } from '../../config.ts';
 import type { CommandLine, Flag } from '../command.ts';
 import { readAll } from './standard-input.ts';
@@ -32,13 +33,12 @@ export async function jsonTextOf(line: CommandLine, flag: string): Promise<strin
   return text;
 }
 
-/** An object. Throws UsageError. */
-export async function jsonObjectOf(line: CommandLine, flag: string): Promise<Record<string, unknown> | null> {
+/** An object as it was written: what is wrong in it is the service's to see. Throws UsageError. */
+export async function jsonObjectOf(line: CommandLine, flag: string): Promise<JsonText | null> {
   const text = await jsonTextOf(line, flag);
-  const value: unknown = text === null ? null : JSON.parse(text);
-  if (text === null || (typeof value === 'object' && value !== null && !Array.isArray(value))) {
-    return value as Record<string, unknown> | null;
-  }
+  if (text === null) return null;
+  const value: unknown = JSON.parse(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return new JsonText(text);
   throw new UsageError(`--${flag}: not a JSON object, such as {"team":"billing"}`);
 }
 

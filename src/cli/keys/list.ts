@@ -35,7 +35,7 @@ async function list(line: CommandLine): Promise<number> {
     ? await throughService(line, ({ client }) => Array.fromAsync(client.keys.list()))
     : (await withStore(line, listAll)).map(presentKey);
   if (line.has('json') && isOfService) for (const key of keys) await printJson(key);
-  else if (line.has('json')) await printJson(keys);
+  else if (line.has('json')) await print(JSON.stringify(keys));
   else if (keys.length === 0) tell(`There are no API keys. To make one: ${nextCommand('keys create --mode test')}`);
   else await print(formatTable(columnsAt(systemClock.now()), keys, terminalWidth()));
   return 0;

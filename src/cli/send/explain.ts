@@ -22,26 +22,35 @@ export const explainCommand = serviceCommand(
     words: ['TYPE'],
   },
   async (asking) => {
-    const { subscriptions } = await explain(asking);
+    const { subscriptions } = JSON.parse(await explain(asking), keepDigits) as Explanation;
     if (asking.isJson) for (const subscription of subscriptions) await printJson(subscription);
     else if (subscriptions.length === 0) await print('No subscription wants it, and none nearly does.');
     else await print(subscriptions.map(describe).join('\n'));
   },
 );
 
-async function explain({ client, line }: Asking): Promise<Explanation> {
+async function explain({ client, line }: Asking): Promise<string> {
   const event = line.textOf('event');
   const [type] = line.words;
   const data = await jsonTextOf(line, 'data');
   if (event === null) {
     if (type === undefined)
       throw new UsageError("say of which event: explain order.paid --data '{}', or --event evt_…");
-    return client.explain({ type, body: new JsonText(data ?? '{}') });
+    return client.explainText({ type, body: new JsonText(data ?? '{}') });
   }
   if (type !== undefined || data !== null) {
     throw new UsageError('--event has a type and a body of its own: leave TYPE and --data out');
   }
-  return client.explain({ event_id: event });
+  return client.explainText({ event_id: event });
+}
+
+type Source = { source?: string };
+/** What TypeScript does not know yet. */
+const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+
+/** A number that JavaScript would round stays as the event has it: the service compares all digits. */
+function keepDigits(_name: string, value: unknown, { source }: Source = {}): unknown {
+  return typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value;
 }
 
 function describe(subscription: Explanation['subscriptions'][number]): string {

@@ -1,5 +1,6 @@
 // Deliveries, and those of them that are dead: what became of an event at one destination, and another try.
 import type { CallOptions } from '../deadline.ts';
+import { encode } from '../json-text.ts';
 import { List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { pathOf, type Transport } from '../transport.ts';
@@ -63,7 +64,7 @@ export class Dlq {
   replayAll(input?: DlqReplay & { dry_run?: false | null }, options?: CallOptions): Promise<Schema<'Operation'>>;
   replayAll(input: DlqReplay = {}, options?: CallOptions): Promise<Schema<'DryRun'> | Schema<'Operation'>> {
     const isRepeatable = input.dry_run === true;
-    const call = { method: 'POST', path: '/v1/dlq/replay', body: JSON.stringify(input), isRepeatable } as const;
+    const call = { method: 'POST', path: '/v1/dlq/replay', body: encode(input), isRepeatable } as const;
     return this.#transport.call(call, options);
   }
 }

@@ -1,5 +1,6 @@
 // Destinations: where events go, how they are doing, and the keys that sign for them.
 import type { CallOptions } from '../deadline.ts';
+import { encode } from '../json-text.ts';
 import { List, type PageQuery } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { pathOf, type Transport } from '../transport.ts';
@@ -7,8 +8,8 @@ import { pathOf, type Transport } from '../transport.ts';
 export type Destination = Schema<'Destination'>;
 /** With `signing_secret`, which is shown this once. */
 export type CreatedDestination = Schema<'CreatedDestination'>;
-export type DestinationInput = Schema<'DestinationInput'>;
-export type DestinationPatch = Schema<'DestinationPatch'>;
+export type DestinationInput = Input<Schema<'DestinationInput'>>;
+export type DestinationPatch = Input<Schema<'DestinationPatch'>>;
 export type DestinationQuery = QueryOf<'listDestinations'>;
 export type DestinationHealth = Schema<'DestinationHealth'>;
 export type TestAttempt = Schema<'TestAttempt'>;
@@ -30,7 +31,7 @@ export class Destinations {
 
   /** Keep `signing_secret` of what it resolves to: no later answer has it. */
   create(input: DestinationInput, options?: CallOptions): Promise<CreatedDestination> {
-    return this.#transport.call({ method: 'POST', path: '/v1/destinations', body: JSON.stringify(input) }, options);
+    return this.#transport.call({ method: 'POST', path: '/v1/destinations', body: encode(input) }, options);
   }
 
   list(query: DestinationQuery = {}, options?: CallOptions): List<Destination> {
@@ -45,7 +46,7 @@ export class Destinations {
 
   /** Replaces the fields that are given; `status: 'paused'` holds its deliveries back until it is `active` again. */
   update(id: string, patch: DestinationPatch, options?: CallOptions): Promise<Destination> {
-    const call = { method: 'PATCH', path: pathOf('destinations', id), body: JSON.stringify(patch) } as const;
+    const call = { method: 'PATCH', path: pathOf('destinations', id), body: encode(patch) } as const;
     return this.#transport.call(call, options);
   }
 
@@ -59,18 +60,15 @@ export class Destinations {
   }
 
   /** One signed request now, and what came back; it counts nowhere. At most one a second. */
-  test(id: string, input: Partial<Schema<'TestInput'>> = {}, options?: CallOptions): Promise<TestAttempt> {
+  test(id: string, input: Partial<Input<Schema<'TestInput'>>> = {}, options?: CallOptions): Promise<TestAttempt> {
     const path = pathOf('destinations', id, 'test');
-    return this.#transport.call(
-      { method: 'POST', path, body: JSON.stringify(input), timeoutMs: TEST_TIMEOUT_MS },
-      options,
-    );
+    return this.#transport.call({ method: 'POST', path, body: encode(input), timeoutMs: TEST_TIMEOUT_MS }, options);
   }
 
   /** A new signing key; the old one signs too until `previous_expires_at`. */
   rotate(id: string, input: Partial<Schema<'RotationInput'>> = {}, options?: CallOptions): Promise<RotatedSigningKey> {
     const path = pathOf('destinations', id, 'signing-keys', 'rotate');
-    return this.#transport.call({ method: 'POST', path, body: JSON.stringify(input) }, options);
+    return this.#transport.call({ method: 'POST', path, body: encode(input) }, options);
   }
 
   /** Sends what it has missed since then, as an operation; with `dry_run` only says how much. */
@@ -83,7 +81,7 @@ export class Destinations {
   recover(id: string, input: Recovery, options?: CallOptions): Promise<Schema<'DryRun'> | Schema<'Operation'>> {
     const path = pathOf('destinations', id, 'recover');
     const isRepeatable = input.dry_run === true;
-    return this.#transport.call({ method: 'POST', path, body: JSON.stringify(input), isRepeatable }, options);
+    return this.#transport.call({ method: 'POST', path, body: encode(input), isRepeatable }, options);
   }
 }
 

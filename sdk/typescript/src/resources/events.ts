@@ -2,7 +2,7 @@
 // idempotency key, its own or one that is made here.
 import type { CallOptions } from '../deadline.ts';
 import { UnexpectedAnswerError, type ApiError } from '../errors.ts';
-import { bodyTextOf, encodeEvent, JsonText } from '../json-text.ts';
+import { bodyTextOf, encode, JsonText } from '../json-text.ts';
 import { List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { isRefused, refusalOf } from '../refusals.ts';
@@ -31,7 +31,7 @@ export class Events {
   /** Resolves once the event and its deliveries are stored for good. */
   async publish(event: EventInput, options?: CallOptions): Promise<AcceptedEvent> {
     const accepted = await this.#transport.call<AcceptedEvent>(
-      { method: 'POST', path: '/v1/events', body: encodeEvent(withKey(event)), isRepeatable: true },
+      { method: 'POST', path: '/v1/events', body: encode(withKey(event)), isRepeatable: true },
       options,
     );
     // What answers `{"ok":true}` to everything, such as a gateway in maintenance, has stored nothing.
@@ -41,7 +41,7 @@ export class Events {
 
   /** 1-1,000 events, 5 MiB. Some may be refused while the others are accepted: each has its own result, in order. */
   async publishBatch(events: readonly EventInput[], options?: CallOptions): Promise<BatchResult[]> {
-    const body = `{"events":[${events.map((event) => encodeEvent(withKey(event))).join(',')}]}`;
+    const body = `{"events":[${events.map((event) => encode(withKey(event))).join(',')}]}`;
     const answer = await this.#transport.call<Partial<Schema<'BatchResults'>> | null>(
       { method: 'POST', path: '/v1/events/batch', body, isRepeatable: true },
       options,
@@ -68,7 +68,7 @@ export class Events {
 
   /** Makes new deliveries of an old event: for all that subscribe to it now, or for those named. */
   async replay(id: string, input: Schema<'ReplayInput'> = {}, options?: CallOptions): Promise<Schema<'Delivery'>[]> {
-    const call = { method: 'POST', path: pathOf('events', id, 'replay'), body: JSON.stringify(input) } as const;
+    const call = { method: 'POST', path: pathOf('events', id, 'replay'), body: encode(input) } as const;
     return (await this.#transport.call<Schema<'ReplayedDeliveries'>>(call, options)).data;
   }
 
@@ -77,7 +77,7 @@ export class Events {
   replayAll(input: EventReplay & { dry_run?: false | null }, options?: CallOptions): Promise<Schema<'Operation'>>;
   replayAll(input: EventReplay, options?: CallOptions): Promise<Schema<'DryRun'> | Schema<'Operation'>> {
     const isRepeatable = input.dry_run === true;
-    const call = { method: 'POST', path: '/v1/events/replay', body: JSON.stringify(input), isRepeatable } as const;
+    const call = { method: 'POST', path: '/v1/events/replay', body: encode(input), isRepeatable } as const;
     return this.#transport.call(call, options);
   }
 }

@@ -1,5 +1,6 @@
 // API keys. All of it needs a key with the scope `admin`.
 import type { CallOptions } from '../deadline.ts';
+import { encode } from '../json-text.ts';
 import { List, type PageQuery } from '../list.ts';
 import type { Input, Schema } from '../shapes.ts';
 import { pathOf, type Transport } from '../transport.ts';
@@ -23,7 +24,7 @@ export class Keys {
   }
 
   create(input: ApiKeyInput = {}, options?: CallOptions): Promise<CreatedApiKey> {
-    return this.#transport.call({ method: 'POST', path: '/v1/api-keys', body: JSON.stringify(input) }, options);
+    return this.#transport.call({ method: 'POST', path: '/v1/api-keys', body: encode(input) }, options);
   }
 
   /** It opens nothing any more within a second, on any node. */

@@ -1,11 +1,12 @@
 // Subscriptions: which events a destination gets.
 import type { CallOptions } from '../deadline.ts';
+import { encode } from '../json-text.ts';
 import { List } from '../list.ts';
-import type { QueryOf, Schema } from '../shapes.ts';
+import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { pathOf, type Transport } from '../transport.ts';
 
 export type Subscription = Schema<'Subscription'>;
-export type SubscriptionInput = Schema<'SubscriptionInput'>;
+export type SubscriptionInput = Input<Schema<'SubscriptionInput'>>;
 export type SubscriptionQuery = QueryOf<'listSubscriptions'>;
 
 export class Subscriptions {
@@ -17,7 +18,7 @@ export class Subscriptions {
 
   /** Of an identical one the service answers with the one that is there; so this is safe to repeat. */
   create(input: SubscriptionInput, options?: CallOptions): Promise<Subscription> {
-    const body = JSON.stringify(input);
+    const body = encode(input);
     return this.#transport.call({ method: 'POST', path: '/v1/subscriptions', body, isRepeatable: true }, options);
   }
 
