@@ -419,6 +419,9 @@ test('a mistake names the flag; what fails says how to go on', async () => {
     const message = new RegExp(`--${flag}: .*\\(invalid_request`);
     mistakes.push([1, message, 'destinations', 'update', id, `--${flag}`, '{"n":12345678901234567890}']);
   }
+  const latin = join(folder, 'latin.json');
+  writeFileSync(latin, Buffer.from('{"name":"Jos\xe9"}', 'latin1'));
+  mistakes.push([2, /^postrider: --data: it is no UTF-8/, 'publish', 'order.paid', '--data', `@${latin}`]);
   for (const [code, message, ...argv] of mistakes) {
     const filled = argv.map((word) => (word === 'DST' ? id : word));
     assert.match(await fails(code, ...filled, ...where), message, argv.join(' '));
@@ -436,10 +439,21 @@ test('a mistake names the flag; what fails says how to go on', async () => {
   assert.doesNotMatch(secret, /whsec_secret/);
 });
 
+test('what is no UTF-8 on standard input is not published as something else', async () => {
+  const { stdout, stderr } = await shell(String.raw`printf '{"name":"Jos\xe9"}' |
+    "$0" publish order.paid --data - --url "$1" --key "$2"; echo "$?"`);
+  assert.deepEqual([stdout, stderr.split('\n')[0]], ['2\n', 'postrider: --data: it is no UTF-8']);
+});
+
+/** $0: the program; $1 and $2: the service and its key. */
+function shell(script: string): Promise<{ stdout: string; stderr: string }> {
+  const argv = ['-c', script, PROGRAM, service.url, service.key];
+  return promisify(execFile)('bash', argv, { env: environment });
+}
+
 test('who stops reading ends a list without a word', async () => {
   const script = '"$0" events list --all --json --url "$1" --key "$2" | head -1; echo "${PIPESTATUS[0]}"';
-  const argv = ['-c', script, PROGRAM, service.url, service.key];
-  const { stdout, stderr } = await promisify(execFile)('bash', argv, { env: environment });
+  const { stdout, stderr } = await shell(script);
   assert.match(stdout, /^\{"event_id":.*\}\n[01]\n$/);
   assert.equal(stderr, '');
 });

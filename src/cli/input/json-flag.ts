@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { JsonText } from '../../../sdk/typescript/src/json-text.ts';
 import { UsageError } from '../../config.ts';
 import type { CommandLine, Flag } from '../command.ts';
-import { readAll } from './standard-input.ts';
+import { decode, readAll } from './standard-input.ts';
 
 export const DATA_FLAG: Flag = {
   type: 'string',
@@ -43,9 +43,11 @@ export async function jsonObjectOf(line: CommandLine, flag: string): Promise<Jso
 }
 
 function readFile(flag: string, path: string): string {
+  let bytes: Buffer;
   try {
-    return readFileSync(path, 'utf8');
+    bytes = readFileSync(path);
   } catch (error) {
     throw new UsageError(`--${flag}: cannot read the file: ${(error as Error).message}`);
   }
+  return decode(`--${flag}`, bytes);
 }
