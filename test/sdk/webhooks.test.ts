@@ -91,6 +91,8 @@ describe('is not genuine', () => {
     'no signature': [fetched(BODY, { ...headersOf(), 'webhook-signature': '' })],
     'no UTF-8': [fetched(new Uint8Array([0xff, 0xfe]))],
     'too long': [fetched(), { maxBytes: 20 }],
+    'without a body': [new Request('http://receiver/', { method: 'POST', headers: headersOf() })],
+    'signed without a body': [new Request('http://receiver/', { method: 'POST', headers: headersOf('') })],
   };
   for (const [what, [request, options]] of Object.entries(cases)) {
     test(what, () => assert.rejects(webhooks.verify(request, SECRET, options), WebhookVerificationError));
@@ -105,6 +107,12 @@ describe('is not genuine', () => {
 test('a limit that is no number is the receiver’s mistake: it would let everything through', async () => {
   for (const options of [{ toleranceSeconds: Number.NaN }, { toleranceSeconds: -1 }, { maxBytes: Number.NaN }]) {
     await assert.rejects(webhooks.verify(fetched(), SECRET, options), TypeError);
+  }
+});
+
+test('a secret that is none is the receiver’s mistake', async () => {
+  for (const secret of [undefined, '', 'whsec_', 'whsec_!!!', [], [SECRET, '']]) {
+    await assert.rejects(webhooks.verify(fetched(), secret as string), /^TypeError: the secret is missing/);
   }
 });
 

@@ -46,7 +46,7 @@ const BYTES_MAX = 1024 * 1024;
 export const webhooks = {
   /**
    * Resolves to what was sent if one of its signatures is by one of the secrets (`whsec_…`); otherwise rejects with
-   * WebhookVerificationError.
+   * WebhookVerificationError. Rejects with TypeError for a secret that is none, and where the raw body is gone.
    */
   async verify<Data = Record<string, unknown>>(
     request: WebhookRequest,
@@ -54,7 +54,7 @@ export const webhooks = {
     options: VerifyOptions = {},
   ): Promise<WebhookEvent<Data>> {
     checkOptions(options);
-    const signers = [secret].flat().map((one) => new Webhook(one));
+    const signers = signersOf(secret);
     const id = headerOf(request, 'webhook-id');
     const signatures = headerOf(request, 'webhook-signature');
     const sentAt = readTimestamp(headerOf(request, 'webhook-timestamp'), options.toleranceSeconds ?? TOLERANCE_SECONDS);
@@ -64,9 +64,21 @@ export const webhooks = {
     if (!isGenuine) {
       throw new WebhookVerificationError('no signature fits: another secret, or the body is not the raw one');
     }
-    return JSON.parse(body) as WebhookEvent<Data>;
+    return parse(body) as WebhookEvent<Data>;
   },
 };
+
+/** One that is none is the receiver's mistake, such as a variable that is not set. */
+function signersOf(secret: string | readonly string[]): Webhook[] {
+  const message = 'the secret is missing or none: it is what the destination was created with, whsec_…';
+  const secrets = [secret].flat();
+  if (secrets.length === 0) throw new TypeError(message);
+  try {
+    return secrets.map((one) => new Webhook(one));
+  } catch (cause) {
+    throw new TypeError(message, { cause });
+  }
+}
 
 /** Not a number, such as that of an unset variable, is above nothing: it would turn the limit off without a word. */
 function checkOptions({ toleranceSeconds, maxBytes }: VerifyOptions): void {
@@ -98,8 +110,10 @@ async function rawBodyOf(request: WebhookRequest, options: VerifyOptions): Promi
   for (const raw of [options.body, rawBody, body]) {
     if (typeof raw === 'string' || raw instanceof Uint8Array) return raw;
   }
+  const { bodyUsed } = request as Partial<FetchRequest>;
+  if (body === null && bodyUsed === false) return '';
   const maxBytes = options.maxBytes ?? BYTES_MAX;
-  if (body instanceof ReadableStream && !(request as FetchRequest).bodyUsed) return readAll(chunksOf(body), maxBytes);
+  if (body instanceof ReadableStream && !bodyUsed) return readAll(chunksOf(body), maxBytes);
   const { readableEnded, [Symbol.asyncIterator]: iterate } = request as NodeRequest;
   if (iterate === undefined || readableEnded === true || body !== undefined) {
     throw new TypeError('the raw body is gone: read it before it is parsed, or give it as `body`');
@@ -131,6 +145,14 @@ function decode(body: string | Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
     throw new WebhookVerificationError('the body is no UTF-8');
+  }
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw new WebhookVerificationError('the body is no JSON');
   }
 }
 
