@@ -266,17 +266,26 @@ test('nobody there', async () => {
   );
 });
 
+test('a deadline beyond what a timer can count is the longest there is, not none', async () => {
+  for (const timeoutMs of [2 ** 33, Number.POSITIVE_INFINITY]) {
+    proxy.failures = ['cut'];
+    assert.ok(await client.stats.now({ timeoutMs }));
+  }
+});
+
 test('wrong arguments are said at once', async () => {
   for (const options of [
     { apiKey: '', baseUrl: service.url },
     { apiKey: 'pr_test_x\n', baseUrl: service.url },
     { apiKey: service.key, baseUrl: '127.0.0.1:8383' },
     { apiKey: service.key, baseUrl: service.url, maxRetries: 4 },
+    { apiKey: service.key, baseUrl: service.url, timeoutMs: '5000' as unknown as number },
     { apiKey: service.key, baseUrl: service.url.replace('//', '//somebody:secret@') },
   ]) {
     assert.throws(() => new Postrider(options), TypeError);
   }
   assert.throws(() => client.destinations.get('..'), TypeError);
+  assert.throws(() => client.events.get('\ud800'), TypeError);
   await assert.rejects(client.destinations.delete(''), TypeError);
   await assert.rejects(client.deliveries.list({ since: new Date('yesterday') }).page(), TypeError);
   const never = new Date('never');
@@ -288,6 +297,8 @@ test('wrong arguments are said at once', async () => {
   ]) {
     await assert.rejects(call, /^TypeError: \w+ is no valid Date$/);
   }
-  await assert.rejects(client.stats.now({ timeoutMs: 0 }), TypeError);
+  for (const timeoutMs of [0, Number.NaN, '5000' as unknown as number]) {
+    await assert.rejects(client.stats.now({ timeoutMs }), /^TypeError: timeoutMs is/);
+  }
   assert.equal(proxy.seen.length, 0);
 });

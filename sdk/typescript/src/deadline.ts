@@ -1,17 +1,23 @@
 // How long a call may take in all, waits between its tries included, and the caller's own signal: whichever is first.
 import { TimeoutError } from './errors.ts';
 
-/** Of every call: `timeoutMs` is for all of it, retries and waits included. */
+/** Of every call: `timeoutMs` is for all of it, retries and waits included; above 0, and 24 days at most. */
 export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number | undefined };
 
+/** What a platform's timer can count; after more it would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Throws TypeError for what is no number above 0. */
+export function boundTimeout(timeoutMs: number): number {
+  if (typeof timeoutMs === 'number' && timeoutMs > 0) return Math.min(timeoutMs, TIMER_MS_MAX);
+  throw new TypeError('timeoutMs is a number of milliseconds above 0');
+}
+
 export class Deadline {
-  readonly timeoutMs: number;
   readonly #endsAt: number;
   readonly #signal: AbortSignal | undefined;
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
-    if (!(timeoutMs > 0)) throw new TypeError('timeoutMs is a number of milliseconds above 0');
-    this.timeoutMs = timeoutMs;
     this.#endsAt = performance.now() + timeoutMs;
     this.#signal = signal;
   }
@@ -54,10 +60,11 @@ export function sleep(milliseconds: number, signal: AbortSignal | undefined): Pr
       clearTimeout(timeout);
       reject(signal?.reason as Error);
     };
-    const timeout = setTimeout(() => {
+    const end = (): void => {
       signal?.removeEventListener('abort', stop);
       resolve();
-    }, milliseconds);
+    };
+    const timeout = setTimeout(end, Math.min(milliseconds, TIMER_MS_MAX));
     signal?.addEventListener('abort', stop, { once: true });
   });
 }

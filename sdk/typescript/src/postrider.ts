@@ -20,7 +20,7 @@ export type PostriderOptions = {
   apiKey: string;
   /** Where the service is: `https://postrider.example.com`, `http://127.0.0.1:8383`. */
   baseUrl: string;
-  /** For a call, its retries and waits included (60,000). */
+  /** For a call, its retries and waits included (60,000): above 0; 24 days is the longest there is. */
   timeoutMs?: number;
   /** 0-3 (3). */
   maxRetries?: number;

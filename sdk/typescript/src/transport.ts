@@ -1,7 +1,7 @@
 // One call of the API: a URL, a try, its answer or its error, and another try where that is safe. Uses nothing but the
 // platform's fetch, so it runs wherever that is.
 import { chunksOf } from './chunks.ts';
-import { Deadline, type CallOptions } from './deadline.ts';
+import { boundTimeout, Deadline, type CallOptions } from './deadline.ts';
 import { ApiError, ConnectionError, UnexpectedAnswerError } from './errors.ts';
 import { isRefused, refusalOf } from './refusals.ts';
 import { delayMsOf, isWorthRetrying, readRetryAfter, RETRIES_MAX } from './retries.ts';
@@ -42,7 +42,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     checkOptions(options);
-    this.#options = options;
+    this.#options = { ...options, timeoutMs: boundTimeout(options.timeoutMs) };
   }
 
   /** The answer's JSON. */
@@ -104,7 +104,7 @@ export class Transport {
   }
 
   async #retrying<T>(call: Call, options: CallOptions, attempt: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const timeoutMs = options.timeoutMs ?? Math.max(call.timeoutMs ?? 0, this.#options.timeoutMs);
+    const timeoutMs = boundTimeout(options.timeoutMs ?? Math.max(call.timeoutMs ?? 0, this.#options.timeoutMs));
     const isRepeatable = call.method !== 'POST' || call.isRepeatable === true;
     const deadline = new Deadline(timeoutMs, options.signal);
     const { maxRetries } = this.#options;
@@ -145,7 +145,8 @@ export class Transport {
 /** `/v1/destinations/dst_…/test` of its parts. An id is the caller's word: it must not lead elsewhere. */
 export function pathOf(...parts: string[]): string {
   for (const part of parts) {
-    if (typeof part !== 'string' || /^\.{0,2}$/.test(part)) throw new TypeError(`${JSON.stringify(part)} is no id`);
+    if (typeof part !== 'string' || /^\.{0,2}$|\p{Surrogate}/u.test(part))
+      throw new TypeError(`${JSON.stringify(part)} is no id`);
   }
   return `/v1/${parts.map(encodeURIComponent).join('/')}`;
 }
