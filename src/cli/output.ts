@@ -1,7 +1,7 @@
 // Standard output of a command that prints its result and ends. Whoever reads it may be gone, or its disk full.
 
 import { encode } from '../../sdk/typescript/src/json-text.ts';
-import { breakAtSpaces } from './terminal.ts';
+import { breakAtSpaces, sizeOf } from './terminal.ts';
 
 /** What was printed may not have arrived. `isUnread`: nobody reads any more (`postrider keys list | head -1`). */
 export class OutputError extends Error {
@@ -34,7 +34,7 @@ export function printJson(value: object): Promise<void> {
 
 /** For people, beside the result: on a terminal broken between words, not in them. */
 export function tell(text: string): void {
-  const { isTTY, columns } = process.stderr;
-  const lines = isTTY ? text.split('\n').flatMap((line) => breakAtSpaces(line, columns)) : [text];
+  const size = sizeOf(process.stderr);
+  const lines = size === null ? [text] : text.split('\n').flatMap((line) => breakAtSpaces(line, size.columns));
   process.stderr.write(`${lines.join('\n')}\n`);
 }

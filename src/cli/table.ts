@@ -1,6 +1,6 @@
 // Rows under a header. On a terminal a row stays within its width: what does not fit beside the rest goes below.
 import { styleText } from 'node:util';
-import { fit, printable, widthOf } from './terminal.ts';
+import { fit, printable, sizeOf, widthOf } from './terminal.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -46,7 +46,7 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
 
 /** Of the terminal that standard output is; null: it is none. */
 export function terminalWidth(): number | null {
-  return process.stdout.isTTY ? process.stdout.columns : null;
+  return sizeOf(process.stdout)?.columns ?? null;
 }
 
 /** Plain unless standard output is a terminal and NO_COLOR is not set. */

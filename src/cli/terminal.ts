@@ -1,7 +1,16 @@
 // Text on a terminal: how wide it is, what it must not hold, and where it breaks.
+import { stripVTControlCharacters } from 'node:util';
 
 /** What is read without scrolling sideways on any terminal. */
 export const COLUMNS = 80;
+const ROWS = 24;
+
+type Size = { columns: number; rows: number };
+
+/** Of the terminal that the stream is; null: it is none. One that a program has opened may say 0: nobody knows. */
+export function sizeOf({ isTTY, columns, rows }: NodeJS.WriteStream): Size | null {
+  return isTTY ? { columns: columns === 0 ? COLUMNS : columns, rows: rows === 0 ? ROWS : rows } : null;
+}
 
 /** Takes two columns of a terminal. Near enough: nothing but the right edge depends on it. */
 const WIDE =
@@ -70,6 +79,16 @@ export function breakAtSpaces(text: string, columns: number): string[] {
     else lines.push(word);
   }
   return lines;
+}
+
+/** Those that fit into so many rows of the terminal, which breaks what is wider than it is. */
+export function firstLines(lines: readonly string[], { columns, rows }: Size): readonly string[] {
+  let left = rows;
+  const end = lines.findIndex((line) => {
+    left -= breakAnywhere(stripVTControlCharacters(line), { columns, linesMax: rows }).lines.length;
+    return left < 0;
+  });
+  return end === -1 ? lines : lines.slice(0, end);
 }
 
 function widthOfSegment(segment: string): number {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { formatTable } from '../../src/cli/table.ts';
-import { widthOf } from '../../src/cli/terminal.ts';
+import { firstLines, sizeOf, widthOf } from '../../src/cli/terminal.ts';
 
 type Row = { id: string; name: string; scopes: string };
 
@@ -67,5 +67,22 @@ describe('a table', () => {
   test('shows what would move the cursor instead of doing it', () => {
     const [, row] = lines([{ ...SHORT, name: '\u001b[2Jx\ny\u202e' }], null);
     assert.equal(row, 'key_1  \\u001b[2Jx y\\u202e  read');
+  });
+});
+
+describe('a terminal', () => {
+  test('that does not know its size is one of 80 × 24', () => {
+    const sizes = [
+      { isTTY: true, columns: 0, rows: 0 },
+      { isTTY: true, columns: 100, rows: 50 },
+      { isTTY: false, columns: 0, rows: 0 },
+    ].map((stream) => sizeOf(stream as NodeJS.WriteStream));
+    assert.deepEqual(sizes, [{ columns: 80, rows: 24 }, { columns: 100, rows: 50 }, null]);
+  });
+
+  test('that breaks a line shows fewer of them', () => {
+    const all = ['head', '', '\u001b[31m0123456789\u001b[39m', '0123456789a', 'last'];
+    const shown = (rows: number) => firstLines(all, { columns: 10, rows }).length;
+    assert.deepEqual([3, 4, 5, 6].map(shown), [3, 3, 4, 5]);
   });
 });

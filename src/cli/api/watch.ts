@@ -4,6 +4,8 @@ import { delay, systemClock } from '../../runtime/clock.ts';
 import type { Flag } from '../command.ts';
 import { nextEnd } from '../end.ts';
 import { print, printJson, tell } from '../output.ts';
+import { terminalWidth } from '../table.ts';
+import { firstLines, sizeOf } from '../terminal.ts';
 import { timeOfDay } from './cells.ts';
 import type { Asking } from './service-command.ts';
 
@@ -26,7 +28,7 @@ export async function show<Row extends object>(asking: Asking, view: View<Row>):
   if (asking.line.has('watch')) return watch(asking, view);
   const rows = await view.read(new AbortController().signal);
   if (asking.isJson) for (const row of rows) await printJson(row);
-  else await print(view.format(rows, process.stdout.isTTY ? process.stdout.columns : null));
+  else await print(view.format(rows, terminalWidth()));
 }
 
 async function watch<Row extends object>(asking: Asking, view: View<Row>): Promise<void> {
@@ -62,12 +64,12 @@ async function draw<Row extends object>(
   view: View<Row>,
   { rows, seen }: Drawn<Row>,
 ): Promise<void> {
-  if (process.stdout.isTTY && !isJson) {
-    const { columns, rows: height } = process.stdout;
+  const size = sizeOf(process.stdout);
+  if (size !== null && !isJson) {
     const head = `${connection.url}  ${timeOfDay(systemClock.now())}  Ctrl-C ends`;
-    const lines = [head, '', ...view.format(rows, columns).split('\n')];
+    const lines = [head, '', ...view.format(rows, size.columns).split('\n')];
     // What is longer than the terminal would scroll the head away.
-    return print(CLEAR + lines.slice(0, Math.max(3, height - 1)).join('\n'));
+    return print(CLEAR + firstLines(lines, { ...size, rows: Math.max(3, size.rows - 1) }).join('\n'));
   }
   const changed = rows.filter((row) => seen.get(view.idOf(row)) !== JSON.stringify(row));
   seen.clear();
