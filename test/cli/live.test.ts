@@ -137,14 +137,17 @@ test('both outlive a restart of the service: what was missed is said, and posted
 
 test('--watch prints what is new or has changed, over a restart too, until Ctrl-C', async (t) => {
   const watch = new Running(t, ['destinations', 'list', '--watch', '--json']);
+  const table = new Running(t, ['destinations', 'list', '--watch']);
   const first = await api.expect<Destination>(201, 'POST', '/v1/destinations', { url: receiver.url });
-  await watch.until(new RegExp(`"id":"${first.id}"`));
+  await Promise.all([watch.until(new RegExp(`"id":"${first.id}"`)), table.until(new RegExp(`^${first.id}`, 'm'))]);
   const port = new URL(service.url).port;
   await service.kill();
   await watch.until(/no answer from .*; trying again/);
   await service.start(['--port', port]);
   await api.expect(200, 'PATCH', `/v1/destinations/${first.id}`, { status: 'paused' });
   await watch.until(new RegExp(`"id":"${first.id}".*"status":"paused"`));
+  await table.until(new RegExp(`^${first.id} +paused`, 'm'));
+  assert.equal(table.output.split(/^ID +STATUS/m).length - 1, 1, 'the header once');
   assert.equal(watch.output.split(`"id":"${first.id}"`).length - 1, 2, 'once as it was, once as it is');
   assert.equal(await watch.interrupt(), 0);
   await api.expect(204, 'DELETE', `/v1/destinations/${first.id}`);

@@ -247,6 +247,10 @@ describe('an event on its way', () => {
     const text = await run('stats');
     assert.match(text, /^destinations: 1 active {3}0 paused {3}0 failing$/m);
     for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
+    assert.match(text, /^events accepted, each 1m, /m);
+    const ofOne = await run('stats', '--destination', destination);
+    assert.match(ofOne, /^attempts that succeeded, each 1m, /m);
+    assert.doesNotMatch(ofOne, /events accepted/, 'they are not counted by destination');
   });
 
   test('shows in full what is wrong with a destination, and its id', async () => {

@@ -46,7 +46,12 @@ export function listCommand<Row extends { id: string } | { event_id: string }>(
       takeFirst(list(asking, { limit: Math.min(limit + 1, PAGE_MAX) }, signal), limit);
     if (line.has('watch')) {
       if (line.has('all')) throw new UsageError('--all and --watch do not go together: give a --limit');
-      return show(asking, { read: async (signal) => (await readFirst(signal)).rows, idOf, format });
+      return show(asking, {
+        read: async (signal) => (await readFirst(signal)).rows,
+        idOf,
+        format,
+        hasHeader: true,
+      });
     }
     if (!line.has('all')) return showFirst(await readFirst());
     for await (const rows of inChunks(list(asking, { limit: PAGE_MAX }))) await printRows(rows);

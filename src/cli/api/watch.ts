@@ -21,6 +21,8 @@ export type View<Row> = {
   idOf: (row: Row) => string;
   /** For people; `width`: of the terminal. */
   format: (rows: readonly Row[], width: number | null) => string;
+  /** Its first line is above all rows, those of the next look too. */
+  hasHeader?: boolean;
 };
 
 /** Once, or with --watch again and again. */
@@ -34,12 +36,11 @@ export async function show<Row extends object>(asking: Asking, view: View<Row>):
 async function watch<Row extends object>(asking: Asking, view: View<Row>): Promise<void> {
   const stop = new AbortController();
   const ended = nextEnd().then(() => stop.abort());
-  const seen = new Map<string, string>();
+  const drawn: Drawn = { seen: new Map(), isHeaded: false };
   let isAway = false;
   while (!stop.signal.aborted) {
     try {
-      const rows = await view.read(stop.signal);
-      await draw(asking, view, { rows, seen });
+      await draw(asking, view, await view.read(stop.signal), drawn);
       isAway = false;
     } catch (error) {
       if (stop.signal.aborted) return;
@@ -57,12 +58,13 @@ function mayPass({ module }: Asking, error: unknown): boolean {
   return (error instanceof module.ApiError || error instanceof module.UnexpectedAnswerError) && error.status >= 500;
 }
 
-type Drawn<Row> = { rows: Row[]; seen: Map<string, string> };
+type Drawn = { seen: Map<string, string>; isHeaded: boolean };
 
 async function draw<Row extends object>(
   { isJson, connection }: Asking,
   view: View<Row>,
-  { rows, seen }: Drawn<Row>,
+  rows: readonly Row[],
+  drawn: Drawn,
 ): Promise<void> {
   const size = sizeOf(process.stdout);
   if (size !== null && !isJson) {
@@ -71,12 +73,16 @@ async function draw<Row extends object>(
     // What is longer than the terminal would scroll the head away.
     return print(CLEAR + firstLines(lines, { ...size, rows: Math.max(3, size.rows - 1) }).join('\n'));
   }
+  const { seen } = drawn;
   const changed = rows.filter((row) => seen.get(view.idOf(row)) !== JSON.stringify(row));
   seen.clear();
   for (const row of rows) seen.set(view.idOf(row), JSON.stringify(row));
   // The newest last, as whatever follows will be.
-  for (const row of changed.toReversed()) {
-    if (isJson) await printJson(row);
-    else await print(view.format([row], null));
+  const inTurn = changed.toReversed();
+  if (isJson) for (const row of inTurn) await printJson(row);
+  else if (inTurn.length > 0) {
+    const text = view.format(inTurn, null);
+    await print(view.hasHeader === true && drawn.isHeaded ? text.slice(text.indexOf('\n') + 1) : text);
+    drawn.isHeaded = true;
   }
 }

@@ -30,6 +30,8 @@ export const statsCommand = serviceCommand(
   },
   async (asking) => {
     const query = queryOf(asking);
+    // How many events were accepted is counted for the environment, not by destination.
+    const hasEvents = asking.line.textOf('destination') === null;
     await show(asking, {
       read: async (signal) => {
         const [now, stats] = await Promise.all([
@@ -39,7 +41,7 @@ export const statsCommand = serviceCommand(
         return [{ now, ...stats }];
       },
       idOf: () => 'stats',
-      format: ([stats], width) => format(stats!, width ?? COLUMNS).join('\n'),
+      format: ([stats], width) => format({ ...stats!, hasEvents }, width ?? COLUMNS).join('\n'),
     });
   },
 );
@@ -56,8 +58,10 @@ function queryOf({ line }: Asking) {
   };
 }
 
-function format({ now, step, data }: { now: StatsNow } & StatsSeries, width: number): string[] {
-  return [...formatNow(now), '', ...formatCharts(step, data, width - MARGIN), ...formatTroubles(now, width)];
+type Series = StatsSeries & { hasEvents: boolean };
+
+function format({ now, ...series }: { now: StatsNow } & Series, width: number): string[] {
+  return [...formatNow(now), '', ...formatCharts(series, width - MARGIN), ...formatTroubles(now, width)];
 }
 
 function formatNow(now: StatsNow): string[] {
@@ -78,9 +82,7 @@ function perSecond(rate: number): string {
   return rate.toFixed(rate < 10 ? 2 : 0);
 }
 
-type Point = StatsSeries['data'][number];
-
-function formatCharts(step: string, data: readonly Point[], columns: number): string[] {
+function formatCharts({ step, data, hasEvents }: Series, columns: number): string[] {
   const [first] = data;
   const last = data.at(-1);
   if (first === undefined || last === undefined) return [];
@@ -91,15 +93,15 @@ function formatCharts(step: string, data: readonly Point[], columns: number): st
   const together = Math.ceil(data.length / squeeze(succeeded, columns).length);
   const each = together === 1 ? step : `${together} × ${step}`;
   const range = `each ${each}, ${shortTime(first.at)} to ${shortTime(last.at)}`;
-  return [
-    ...chart(
-      `events accepted, ${range}`,
-      data.map((point) => point.events_accepted),
-      { columns, rows: CHART_ROWS },
-    ),
-    ...chart('attempts that succeeded', succeeded, { columns, rows: CHART_ROWS }),
-    ...chart('attempts that failed', failed, { columns, rows: 2 }),
+  const events = { title: 'events accepted', values: data.map((point) => point.events_accepted), rows: CHART_ROWS };
+  const charts = [
+    ...(hasEvents ? [events] : []),
+    { title: 'attempts that succeeded', values: succeeded, rows: CHART_ROWS },
+    { title: 'attempts that failed', values: failed, rows: 2 },
   ];
+  return charts.flatMap(({ title, values, rows }, nth) =>
+    chart(nth === 0 ? `${title}, ${range}` : title, values, { columns, rows }),
+  );
 }
 
 function chart(title: string, values: readonly number[], size: { columns: number; rows: number }): string[] {
