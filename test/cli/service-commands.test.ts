@@ -52,7 +52,7 @@ type Json = {
   count: number;
   done: number;
   body: object & { sample?: boolean };
-  request: { body: string };
+  request: { body: string; since: string };
   deliveries: { id: string }[];
   now: { destinations: { active: number } };
   data: object[];
@@ -230,10 +230,12 @@ describe('an event on its way', () => {
     const choice = ['--destination', destination, '--since', '1h'];
     assert.equal((await row('dlq', 'replay', ...choice, '--dry-run')).count, 1);
     const operation = await row('dlq', 'replay', ...choice, '--wait');
+    assert.match(operation.request.since, /:00\.000Z$/, 'the same for who asks twice at once');
     assert.deepEqual([operation.status, operation.done], ['done', 1]);
     await until(async () => (await row('deliveries', 'get', dead)).status === 'succeeded');
     assert.match(await run('operations', 'list'), new RegExp(`^${operation.id}  done    1 of 1 `, 'm'));
-    const recovery = await row('destinations', 'recover', destination, '--since', '1h', '--wait');
+    const recovery = await row('destinations', 'recover', destination, '--since', '59s', '--wait');
+    assert.match(recovery.request.since, /\.000Z$/);
     assert.equal((await row('operations', 'get', recovery.id)).kind, 'destination_recovery');
     const [replayed] = await rows('events', 'replay', next.event_id, '--destination', destination);
     assert.equal(replayed!.origin, 'replay');

@@ -5,7 +5,9 @@ import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { CommandLine, Flag } from '../command.ts';
 
-const WHEN = 'a time, a date, or so long ago (90s, 2h, 7d)';
+const WHEN = 'a time, a date, or so long ago, to the minute (90s, 2h, 7d)';
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
 
 export const RANGE_FLAGS = {
   since: { type: 'string', meaning: `from then on: ${WHEN}`, value: 'WHEN' },
@@ -23,7 +25,13 @@ function timeOf(line: CommandLine, flag: 'since' | 'until'): string | null {
   const text = line.textOf(flag);
   if (text === null) return null;
   const duration = parseDuration(text);
-  const at = duration === null ? parseBound(text) : systemClock.now() - duration;
+  const at = duration === null ? parseBound(text) : ago(duration);
   if (at === null) throw new UsageError(`--${flag}: "${text}" is no time; ${TIME_RULE}, or 90s, 2h, 7d ago`);
   return formatTime(at);
+}
+
+/** Down to the minute, or the second: the service knows a command that is given twice by its times. */
+function ago(durationMs: number): number {
+  const at = systemClock.now() - durationMs;
+  return at - (at % (durationMs < MINUTE_MS ? SECOND_MS : MINUTE_MS));
 }
