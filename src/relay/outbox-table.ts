@@ -171,6 +171,11 @@ export function isEmptyStatement({ name }: OutboxTable): string {
   return `SELECT NOT EXISTS (SELECT FROM ${name} WHERE ${PENDING}) AS "isEmpty"`;
 }
 
+/** How many of $1 are pending. */
+export function pendingStatement({ name, idType }: OutboxTable): string {
+  return `SELECT count(*)::int AS count FROM ${name} WHERE id = ANY($1::${idType}[]) AND ${PENDING}`;
+}
+
 export function publishedStatement({ name, idType }: OutboxTable, isKept: boolean): string {
   const those = `id = ANY($1::${idType}[])`;
   return isKept

@@ -1,7 +1,14 @@
 // What a relay asks of an outbox: the next rows, and to be rid of those that are published or refused. It walks on from
 // where it was, past the remains of deleted rows, and begins again at the front for what was committed behind it.
 import type { Clock } from '../runtime/clock.ts';
-import { isEmptyStatement, publishedStatement, readStatement, refusedStatement } from './outbox-table.ts';
+import {
+  isEmptyStatement,
+  OutboxError,
+  pendingStatement,
+  publishedStatement,
+  readStatement,
+  refusedStatement,
+} from './outbox-table.ts';
 import type { OutboxTable, Refusal, Row } from './outbox-table.ts';
 import type { Pool } from './source.ts';
 import type { WaitingRows } from './waiting-rows.ts';
@@ -26,7 +33,7 @@ const ROWS_MIN = 16;
 export class Outbox {
   readonly #pool: Pool;
   readonly #table: OutboxTable;
-  readonly #statements: { begin: string; onward: string; published: string; refused: string; isEmpty: string };
+  readonly #statements;
   readonly #clock: Clock;
   readonly #limits: { rowsMax: number; bytesMax: number };
   /** The last row that was read; null: the next read begins at the front. */
@@ -50,6 +57,7 @@ export class Outbox {
       onward: readStatement(table, true),
       published: publishedStatement(table, isKept),
       refused: refusedStatement(table),
+      pending: pendingStatement(table),
       isEmpty: isEmptyStatement(table),
     };
   }
@@ -108,14 +116,29 @@ export class Outbox {
     return rows[0]!.isEmpty;
   }
 
+  /** Throws OutboxError where the database keeps them as they are. */
   async removePublished(ids: readonly string[]): Promise<void> {
-    await this.#pool.query(this.#statements.published, [ids]);
+    await this.#settle(this.#statements.published, [ids]);
   }
 
+  /** Throws OutboxError where the database keeps them as they are. */
   async setAside(refused: ReadonlyMap<string, Refusal>): Promise<void> {
-    await this.#pool.query(this.#statements.refused, [
-      [...refused.keys()],
-      [...refused.values()].map((refusal) => JSON.stringify(refusal)),
-    ]);
+    const errors = [...refused.values()].map((refusal) => JSON.stringify(refusal));
+    await this.#settle(this.#statements.refused, [[...refused.keys()], errors]);
+  }
+
+  /** Rows that are gone somebody has deleted meanwhile. Those that are pending still would be published for ever. */
+  async #settle(statement: string, values: [ids: readonly string[], errors?: readonly string[]]): Promise<void> {
+    const [ids] = values;
+    const { rowCount } = await this.#pool.query(statement, values);
+    if (rowCount === ids.length) return;
+    const { rows } = await this.#pool.query<{ count: number }>(this.#statements.pending, [ids]);
+    const { count } = rows[0]!;
+    if (count === 0) return;
+    const [verb] = statement.trim().split(' ');
+    throw new OutboxError(
+      `${count} of ${ids.length} rows of ${this.#table.name} that are done with are pending after their ${verb}: ` +
+        'check its triggers, and its row security policies for this user',
+    );
   }
 }

@@ -235,6 +235,45 @@ test('ids of 64 bits and of text; a table in a schema; what is kept is marked', 
   }
 });
 
+test('a database that keeps rows pending ends the relay; one that marks what is deleted does not', async () => {
+  const role = `keeper_${process.pid}`;
+  await client.query(`
+    CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN UPDATE marked SET published_at = now() WHERE id = OLD.id; RETURN NULL; END';
+    CREATE ROLE ${role} LOGIN`);
+  for (const table of ['kept', 'marked', 'secured']) await client.query(await schemaOf(['--table', table]));
+  await client.query(`
+    CREATE TRIGGER keep BEFORE DELETE OR UPDATE ON kept FOR EACH ROW EXECUTE FUNCTION keep();
+    CREATE TRIGGER mark BEFORE DELETE ON marked FOR EACH ROW EXECUTE FUNCTION mark();
+    GRANT SELECT, UPDATE ON secured TO ${role};
+    ALTER TABLE secured ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY look ON secured FOR SELECT USING (true)`);
+  const insert = (table: string, type: string) =>
+    client.query(`INSERT INTO ${table} (type, body) VALUES ($1, '{}')`, [type]);
+  const cases: [table: string, type: string, ...argv: string[]][] = [
+    ['kept', 'hard.to.delete', '--table', 'kept'],
+    ['kept', 'hard to refuse', '--table', 'kept'],
+    ['secured', 'hard.to.mark', '--table', 'secured', '--keep', '--source', urlAs(role)],
+  ];
+  try {
+    for (const [table, type, ...argv] of cases) {
+      await insert(table, type);
+      const relay = new RelayProcess(service, flags('--once', ...argv));
+      const { code } = await relay.exit;
+      assert.match(relay.errors, new RegExp(`1 of 1 rows of ${table} .* pending after their \\w+: check its triggers`));
+      assert.equal(code, 1);
+      await client.query(`ALTER TABLE ${table} DISABLE TRIGGER USER; DELETE FROM ${table};
+        ALTER TABLE ${table} ENABLE TRIGGER USER`);
+    }
+    await insert('marked', 'marked.when.deleted');
+    await relayOnce('--table', 'marked');
+    assert.equal((await acceptedOf(api, 'marked.when.deleted')).length, 1);
+  } finally {
+    await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  }
+});
+
 test('the SQL of the guide does what it says, with no more rights than it gives', async (t) => {
   const database = 'relay_guide';
   const [write, look, mend, grant] = blocksOf('docs/guides/outbox.md')
