@@ -177,6 +177,7 @@ describe('an answer that is not Postrider’s', () => {
     null: { status: 500, body: 'null' },
     'null where an object is due': { status: 200, body: 'null' },
     'a list where an object is due': { status: 200, body: '[]' },
+    'nothing where an object is due': { status: 204, body: '' },
     'a redirect': { status: 301, body: '', headers: { location: 'https://example.com/' } },
   };
   for (const [what, answer] of Object.entries(answers)) {
@@ -197,6 +198,14 @@ test('an event counts as published, and a page as read, only by an answer that h
     proxy.failures = [{ status: 200, body }];
     await assert.rejects(client.events.publish({ type: 'order.paid', body: {} }), UnexpectedAnswerError, body);
   }
+  for (const body of ['{"ok":true}', '{"count":12}', '{"a":{"b":1,"body":2},"c":3}']) {
+    proxy.failures = [{ status: 200, body }];
+    await assert.rejects(client.events.body('evt_1'), UnexpectedAnswerError, body);
+  }
+  const nothing: Failure = { status: 204, body: '' };
+  proxy.failures = [nothing, nothing];
+  await assert.rejects(client.events.publish({ type: 'order.paid', body: {} }), UnexpectedAnswerError);
+  await assert.rejects(client.destinations.list().page(), UnexpectedAnswerError);
   for (const body of ['{}', '{"data":{}}', '{"data":[]}', '{"data":[],"next_cursor":7}']) {
     proxy.failures = [{ status: 200, body }];
     await assert.rejects(client.destinations.list().page(), UnexpectedAnswerError, body);

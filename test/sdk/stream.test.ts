@@ -6,7 +6,12 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { Postrider, UnauthorizedError } from '../../sdk/typescript/src/postrider.ts';
+import {
+  ConnectionError,
+  Postrider,
+  UnauthorizedError,
+  UnexpectedAnswerError,
+} from '../../sdk/typescript/src/postrider.ts';
 import type { StreamMessage } from '../../sdk/typescript/src/postrider.ts';
 import { Service } from '../e2e/service.ts';
 import { Proxy } from './proxy.ts';
@@ -88,6 +93,14 @@ test('an abort ends the loop, and a refusal is thrown', async () => {
   await assert.rejects(stranger.stream({}, { lastEventId: 'msg_x' }).next(), UnauthorizedError);
 });
 
+test('the first connection is given up, wherever it goes on', async () => {
+  const away = new Postrider({ apiKey: service.key, baseUrl: 'http://127.0.0.1:1', maxRetries: 0 });
+  for (const options of [{}, { lastEventId: 'msg_1' }]) {
+    await assert.rejects(away.stream({}, options).next(), ConnectionError);
+  }
+  assert.throws(() => away.stream({}, { lastEventId: 'a\nb' }), TypeError);
+});
+
 describe('of a server that says', () => {
   /** What it writes to the first connection, the second, …; it ends all but the last. */
   async function read(count: number, ...connections: string[][]): Promise<unknown[]> {
@@ -103,9 +116,12 @@ describe('of a server that says', () => {
     const { port } = server.address() as AddressInfo;
     const stream = new Postrider({ apiKey: 'x', baseUrl: `http://127.0.0.1:${port}` }).stream();
     const found: unknown[] = [];
-    for await (const { id, kind, data } of stream) if (found.push([id, kind, data]) === count) break;
-    server.closeAllConnections();
-    server.close();
+    try {
+      for await (const { id, kind, data } of stream) if (found.push([id, kind, data]) === count) break;
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
     return [...found, asked.slice(1)];
   }
   const say = (id: string, n: number): string => `id: ${id}\nevent: event\ndata: {"n":${n}}\n\n`;
@@ -128,5 +144,9 @@ describe('of a server that says', () => {
   test('messages in pieces, with comments between', async () => {
     const text = `: hello\n\n:\n\n${say('m1', 1)}:\r\n\r\n${say('m2', 2).replaceAll('\n', '\r\n')}`;
     assert.deepEqual(await read(2, text.split('')), [['m1', 'event', { n: 1 }], ['m2', 'event', { n: 2 }], []]);
+  });
+
+  test('what is no JSON', async () => {
+    await assert.rejects(read(1, ['event: event\ndata: hello\n\n']), UnexpectedAnswerError);
   });
 });

@@ -13,9 +13,13 @@ export class JsonText {
 
 const MEMBER = ',"body":';
 
-/** The body of an event as the API writes it: its last member, and no text before it has an unescaped quote. */
+/**
+ * The body of an event as the API writes it: its last member, and no text before it has an unescaped quote. Of what has
+ * none it is no JSON.
+ */
 export function bodyTextOf(event: string): string {
-  return event.slice(event.indexOf(MEMBER) + MEMBER.length, event.lastIndexOf('}'));
+  const start = event.indexOf(MEMBER);
+  return start === -1 ? '' : event.slice(start + MEMBER.length, event.lastIndexOf('}'));
 }
 
 /** As JSON; a member that is a JsonText as it stands. Throws TypeError for one that is an invalid Date. */

@@ -1,7 +1,7 @@
 // What happens in the service, as it happens, for as long as somebody reads: a connection that breaks is opened again
 // where it was, and what was missed meanwhile shows as a `gap`.
 import { sleep } from './deadline.ts';
-import { ApiError, ConnectionError, type PostriderError } from './errors.ts';
+import { ApiError, ConnectionError, UnexpectedAnswerError, type PostriderError } from './errors.ts';
 import { delayMsOf } from './retries.ts';
 import { ServerSentEvents, type ServerSentEvent } from './server-sent-events.ts';
 import type { QueryOf, Schema } from './shapes.ts';
@@ -61,6 +61,8 @@ export class LiveStream {
     this.#call = { method: 'GET', path: '/v1/stream', query: all } as const;
     this.#options = options;
     this.#lastId = options.lastEventId ?? null;
+    // The platform's fetch would say so of each request, as if nobody had answered it.
+    if (!/^[\x20-\x7e]*$/.test(this.#lastId ?? '')) throw new TypeError('lastEventId is the id of a message');
     this.#signal =
       options.signal === undefined ? this.#stop.signal : AbortSignal.any([options.signal, this.#stop.signal]);
   }
@@ -81,8 +83,8 @@ export class LiveStream {
   }
 
   async #connect(isReconnect: boolean): Promise<ReadableStream<Uint8Array>> {
-    if (!isReconnect && this.#lastId === null) {
-      const body = await this.#transport.open(this.#call, this.#signal, OPEN_MS_MAX);
+    if (!isReconnect) {
+      const body = await this.#transport.open(this.#call, this.#signal, OPEN_MS_MAX, this.#lastId);
       this.#options.onConnect?.();
       return body;
     }
@@ -140,7 +142,7 @@ export class LiveStream {
       this.#remember(id);
     }
     this.#lastId = id;
-    yield { id, kind: event, data: JSON.parse(data), json: data } as StreamMessage;
+    yield { id, kind: event, data: parse(data), json: data } as StreamMessage;
   }
 
   #remember(id: string): void {
@@ -159,6 +161,15 @@ export class LiveStream {
 
 function gap(): { kind: 'gap'; data: { missed: null }; json: string } {
   return { kind: 'gap', data: { missed: null }, json: '{"missed":null}' };
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    const message = 'the stream has a message that is no JSON; is the base URL that of Postrider?';
+    throw new UnexpectedAnswerError(message, { status: 200 });
+  }
 }
 
 /** A key that is revoked, a query that is refused: asking again would not help. */

@@ -59,7 +59,10 @@ export class Transport {
     let wasUnanswered = false;
     const attempt = async (signal: AbortSignal): Promise<Answer> => {
       try {
-        return await readAnswer(await this.#send(call, signal));
+        const response = await this.#send(call, signal);
+        // Where an answer is due, an empty one is not Postrider's.
+        if (call.method === 'DELETE' && response.status === 204) return NOTHING;
+        return await readAnswer(response);
       } catch (error) {
         // The first DELETE did it, then; its answer was lost on the way.
         if (wasUnanswered && call.method === 'DELETE' && error instanceof ApiError && error.status === 404) {
@@ -73,8 +76,8 @@ export class Transport {
   }
 
   /** An answer that goes on for as long as somebody reads it; `signal` ends it, and no deadline does. */
-  async open(call: Call, signal: AbortSignal, timeoutMs: number): Promise<ReadableStream<Uint8Array>> {
-    return this.#retrying(call, { signal, timeoutMs }, (limit) => this.#openOnce(call, signal, limit));
+  async open(call: Call, signal: AbortSignal, timeoutMs: number, lastId: string | null) {
+    return this.#retrying(call, { signal, timeoutMs }, (limit) => this.#openOnce(call, signal, limit, lastId));
   }
 
   /** One try, for those who have been connected and count their tries themselves. */
@@ -83,7 +86,7 @@ export class Transport {
     return deadline.within(timeoutMs, (limit) => this.#openOnce(call, signal, limit, lastId));
   }
 
-  async #openOnce(call: Call, signal: AbortSignal, limit: AbortSignal, lastId: string | null = null) {
+  async #openOnce(call: Call, signal: AbortSignal, limit: AbortSignal, lastId: string | null) {
     // What limits the opening must not cut what was opened: only an opening that fails passes the abort on.
     const opening = new AbortController();
     const stop = (): void => opening.abort();
@@ -164,7 +167,6 @@ function searchOf(query: Query): string {
 /** Throws what the answer says went wrong. */
 async function readAnswer(response: Response): Promise<Answer> {
   const text = await readText(response);
-  if (response.status === 204) return NOTHING;
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -63,7 +63,11 @@ export class Events {
   async body(id: string, options?: CallOptions): Promise<JsonText | null> {
     const event = await this.#transport.callText({ method: 'GET', path: pathOf('events', id) }, options);
     const body = bodyTextOf(event);
-    return body === 'null' ? null : new JsonText(body);
+    try {
+      return body === 'null' ? null : new JsonText(body);
+    } catch {
+      throw new UnexpectedAnswerError('the answer is no event; is the base URL that of Postrider?', { status: 200 });
+    }
   }
 
   /** Makes new deliveries of an old event: for all that subscribe to it now, or for those named. */
