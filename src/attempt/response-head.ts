@@ -49,7 +49,7 @@ export class HeadReader {
       if (!isBeginning(all)) throw malformed('it does not begin with HTTP/1.1');
       return bytes.length;
     }
-    this.head = parseHead(all.toString('latin1', 0, all.length - 2 * EMPTY_LINE_BYTES));
+    this.head = headOf(all.toString('latin1', 0, all.length - 2 * EMPTY_LINE_BYTES));
     return end;
   }
 
@@ -84,6 +84,18 @@ function behindEmptyLines(bytes: Buffer, from: number): number {
 function isBeginning(bytes: Buffer): boolean {
   const beginning = bytes.toString('latin1', 0, BEGINNING_LENGTH);
   return BEGINNINGS.some((expected) => expected.startsWith(beginning));
+}
+
+let lastText = '';
+let lastHead: ResponseHead | null = null;
+
+/** A busy receiver says the same again and again, for as long as its date is the same: that need not be parsed. */
+function headOf(text: string): ResponseHead {
+  if (lastHead === null || text !== lastText) {
+    lastHead = parseHead(text);
+    lastText = text;
+  }
+  return lastHead;
 }
 
 /** `text`: the lines of a head without its empty one, each but the last with its line end. */

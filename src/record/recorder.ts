@@ -147,9 +147,22 @@ function attemptToStore({ result, trigger }: AttemptToRecord): ResultToRecord['a
     startedAt: result.startedAt,
     durationMs: result.durationMs,
     responseCode: result.responseCode,
-    responseHeaders: result.responseHeaders,
+    responseHeaders: toText(result.responseHeaders),
     responseBody: result.responseBody,
     responseBodyTruncated: result.responseBodyTruncated,
     error: result.error,
   };
+}
+
+type Headers = AttemptResult['responseHeaders'];
+
+let lastHeaders: Headers = null;
+let lastText: string | null = null;
+
+/** A busy receiver's are the same object until a header changes, such as its date (response-head.ts). */
+function toText(headers: Headers): string | null {
+  if (headers === lastHeaders) return lastText;
+  lastHeaders = headers;
+  lastText = headers === null ? null : JSON.stringify(headers);
+  return lastText;
 }

@@ -274,13 +274,16 @@ export type ResultToRecord = {
   /** The revision that `decision` was made on. */
   rev: number;
   /** Numbered by the store: one more than the attempts recorded so far. */
-  attempt: Omit<Attempt, 'attempt'>;
+  attempt: AttemptToStore;
   /**
    * Raises `rev` when written; a success also if the delivery has expired meanwhile (`mayRevive`). null: the delivery
    * is finished; only its history grows, whatever its revision.
    */
   decision: Decision | null;
 };
+
+/** `responseHeaders`: as JSON, for they are only kept; nothing in a store looks at them. */
+export type AttemptToStore = Omit<Attempt, 'attempt' | 'responseHeaders'> & { responseHeaders: string | null };
 
 export type RecordOutcome =
   | { result: 'recorded' }

@@ -37,12 +37,14 @@ const FAILED: Result = {
 async function record(delivery: OpenDelivery, result: Partial<Result>, status: 'retrying' | 'dead' | 'succeeded') {
   const now = api.clock.now();
   const dueAt = status === 'retrying' ? now + 5_000 : null;
+  const attempt = { ...FAILED, startedAt: now, ...result };
+  const responseHeaders = attempt.responseHeaders === null ? null : JSON.stringify(attempt.responseHeaders);
   const { outcomes } = await api.store.recordResults({
     results: [
       {
         id: delivery.id,
         rev: delivery.rev,
-        attempt: { ...FAILED, startedAt: now, ...result },
+        attempt: { ...attempt, responseHeaders },
         decision: {
           status,
           deadReason: status === 'dead' ? 'exhausted' : null,

@@ -197,7 +197,7 @@ export function attempt(overrides: Partial<ResultToRecord['attempt']> = {}): Res
     startedAt: START,
     durationMs: 12,
     responseCode: 200,
-    responseHeaders: [['content-type', 'text/plain']],
+    responseHeaders: '[["content-type","text/plain"]]',
     responseBody: new TextEncoder().encode('ok'),
     responseBodyTruncated: false,
     error: null,

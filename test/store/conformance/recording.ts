@@ -154,19 +154,20 @@ function testHistory(makeScene: MakeScene): void {
     const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
     const pooled = new Uint8Array(1_000);
     pooled.set(bytes, 500);
+    const headers: [string, string][] = [
+      ['x', 'latin\u00ff \u0000'],
+      ['x', ''],
+      ['set-cookie', 'a=1'],
+    ];
     const first = attempt({
       outcome: 'bad_status',
       responseCode: 599,
-      responseHeaders: [
-        ['x', 'latin\u00ff \u0000'],
-        ['x', ''],
-        ['set-cookie', 'a=1'],
-      ],
+      responseHeaders: JSON.stringify(headers),
       responseBody: pooled.subarray(500, 756),
       responseBodyTruncated: true,
       error: 'it said 599 ✗',
     });
-    const second = attempt({ trigger: 'manual', responseBody: new Uint8Array(0), responseHeaders: [] });
+    const second = attempt({ trigger: 'manual', responseBody: new Uint8Array(0), responseHeaders: '[]' });
     const third = attempt({ outcome: 'timed_out', responseCode: null, responseHeaders: null, responseBody: null });
     for (const [rev, one] of [first, second, third].entries()) {
       await scene.record({ id, rev, attempt: one, decision: retryAt(START) });
@@ -174,9 +175,9 @@ function testHistory(makeScene: MakeScene): void {
     const delivery = (await scene.read(id))!;
     assert.deepEqual(delivery.responseCodes, [599, 200, null]);
     assert.deepEqual(delivery.attempts, [
-      { ...first, responseBody: bytes, attempt: 1 },
-      { ...second, attempt: 2 },
-      { ...third, attempt: 3 },
+      { ...first, responseHeaders: headers, responseBody: bytes, attempt: 1 },
+      { ...second, responseHeaders: [], attempt: 2 },
+      { ...third, responseHeaders: null, attempt: 3 },
     ]);
   });
 

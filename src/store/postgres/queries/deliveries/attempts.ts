@@ -56,15 +56,14 @@ function toRow(attempt: NumberedAttempt): BatchRow {
 
 /** Of all columns after the number. */
 export function toValues(attempt: ResultToRecord['attempt']): Value[] {
-  const { responseHeaders: headers, responseBody: body } = attempt;
   return [
     triggerCode.numberOf(attempt.trigger),
     Math.round(attempt.startedAt),
     Math.round(attempt.durationMs),
     outcomeCode.numberOf(attempt.outcome),
     attempt.responseCode,
-    headers === null ? null : JSON.stringify(headers),
-    body,
+    attempt.responseHeaders,
+    attempt.responseBody,
     attempt.responseBodyTruncated,
     encodeText(attempt.error),
   ];
