@@ -4,10 +4,18 @@ import { malformed, ResponseFault } from './response-fault.ts';
 
 export type ResponseHead = {
   code: number;
-  isVersion10: boolean;
   /** In order, names in lower case, values without white space around them. Latin-1 keeps every byte. */
-  headers: readonly (readonly [name: string, value: string])[];
+  headers: Headers;
+  /** Of the final response. */
+  bodyEnd: BodyEnd;
+  /** For how many ms the receiver keeps the connection; 0: it does not, Infinity: it does not say for how long. */
+  keptAliveMs: number;
 };
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+/** Where the body ends: after so many bytes, with its last chunk, or with the connection. */
+export type BodyEnd = number | 'chunked' | 'close';
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -112,7 +120,27 @@ function parseHead(text: string): ResponseHead {
     if (!FIELD_VALUE.test(value)) throw malformed('a header has a control character in it');
     headers.push([name.toLowerCase(), value]);
   }
-  return { code: Number(match[2]), isVersion10: match[1] === '0', headers };
+  const [code, isVersion10] = [Number(match[2]), match[1] === '0'];
+  const bodyEnd = code < 200 ? 0 : findBodyEnd(code, headers);
+  return { code, headers, bodyEnd, keptAliveMs: bodyEnd === 'close' ? 0 : readKeptAliveMs(isVersion10, headers) };
+}
+
+/** RFC 9112, section 6.3. Throws ResponseFault where two readers could differ about it. */
+function findBodyEnd(code: number, headers: Headers): BodyEnd {
+  const lengths = headers.filter(([name]) => name === 'content-length');
+  const codings = headers.filter(([name]) => name === 'transfer-encoding').flatMap(([, value]) => value.split(','));
+  if (lengths.length > 1) throw malformed('it has two lengths');
+  if (lengths.length > 0 && codings.length > 0) throw malformed('it has a length and a transfer coding');
+  // Whatever their headers say of what another request would have got.
+  if (code === 204 || code === 304) return 0;
+  if (codings.length > 0) {
+    const last = codings.map((coding) => coding.trim().toLowerCase()).findLast((coding) => coding !== '');
+    return last === 'chunked' ? 'chunked' : 'close';
+  }
+  if (lengths.length === 0) return 'close';
+  const [, length] = lengths[0]!;
+  if (!/^\d+$/.test(length)) throw malformed('its length is no number');
+  return Number(length);
 }
 
 /** HTTP's own white space (RFC 9110, 5.6.3): `trim` would also take 0xA0, which may be half of a letter. */
@@ -128,11 +156,8 @@ function isSpace(char: number): boolean {
   return char === 0x20 || char === 0x09;
 }
 
-/**
- * For how many ms the receiver keeps the connection for another request (RFC 9112, 9.3); 0: it does not, Infinity: it
- * does not say for how long.
- */
-export function keptAliveMs({ isVersion10, headers }: ResponseHead): number {
+/** RFC 9112, 9.3 */
+function readKeptAliveMs(isVersion10: boolean, headers: Headers): number {
   const options = headers
     .filter(([name]) => name === 'connection')
     .flatMap(([, value]) => value.toLowerCase().split(','));

@@ -7,8 +7,8 @@ import {
   SUCCESS_BODY_KEPT_BYTES_MAX,
 } from '../model/attempt.ts';
 import { ResponseFault, malformed } from './response-fault.ts';
-import { HeadReader, keptAliveMs } from './response-head.ts';
-import type { ResponseHead } from './response-head.ts';
+import { HeadReader } from './response-head.ts';
+import type { BodyEnd, ResponseHead } from './response-head.ts';
 
 /** For everything but the headers, the body and the shortest framing of its chunks. */
 const PADDING_BYTES_MAX = 32_768;
@@ -70,11 +70,11 @@ export class ResponseReader {
 
   #beginBody(head: ResponseHead): void {
     const kept = new KeptBody(head.code < 300 ? SUCCESS_BODY_KEPT_BYTES_MAX : RESPONSE_BODY_KEPT_BYTES_MAX);
-    const body = createBody(head, kept);
+    const body = createBody(head.bodyEnd, kept);
     this.head = head;
     this.#kept = kept;
     this.#body = body;
-    this.keptAliveMs = body.isUntilClose ? 0 : keptAliveMs(head);
+    this.keptAliveMs = head.keptAliveMs;
   }
 
   /** Also "100 Continue", though nobody asked for it: a client has to put up with that (RFC 9110, 15.2). */
@@ -93,7 +93,7 @@ export class ResponseReader {
   }
 }
 
-// A response's body: where it ends, by what its head says (RFC 9112, section 6.3).
+// A response's body, by where its head says that it ends.
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -114,22 +114,9 @@ interface ResponseBody {
   read(bytes: Buffer, from: number): number;
 }
 
-/** Throws ResponseFault where two readers could differ about the end. */
-function createBody({ code, headers }: ResponseHead, kept: KeptBody): ResponseBody {
-  const lengths = headers.filter(([name]) => name === 'content-length');
-  const codings = headers.filter(([name]) => name === 'transfer-encoding').flatMap(([, value]) => value.split(','));
-  if (lengths.length > 1) throw malformed('it has two lengths');
-  if (lengths.length > 0 && codings.length > 0) throw malformed('it has a length and a transfer coding');
-  // Whatever their headers say of what another request would have got.
-  if (code === 204 || code === 304) return new SizedBody(0, kept);
-  if (codings.length > 0) {
-    const last = codings.map((coding) => coding.trim().toLowerCase()).findLast((coding) => coding !== '');
-    return last === 'chunked' ? new ChunkedBody(kept) : new BodyUntilClose(kept);
-  }
-  if (lengths.length === 0) return new BodyUntilClose(kept);
-  const [, length] = lengths[0]!;
-  if (!/^\d+$/.test(length)) throw malformed('its length is no number');
-  return new SizedBody(Number(length), kept);
+function createBody(end: BodyEnd, kept: KeptBody): ResponseBody {
+  if (end === 'chunked') return new ChunkedBody(kept);
+  return end === 'close' ? new BodyUntilClose(kept) : new SizedBody(end, kept);
 }
 
 class SizedBody implements ResponseBody {

@@ -70,6 +70,17 @@ test('results that come while one batch is written go together in the next', asy
   assert.ok(batches.length <= 2, `${batches.length} batches`);
 });
 
+test('each result keeps its own headers, those of a receiver that says the same again too', async () => {
+  const { recorder, batches } = recorderOver([recordAll]);
+  const same = [['date', 'today']] as [string, string][];
+  const headers = [same, same, null, [['date', 'tomorrow']], null, [], same] as (typeof same | null)[];
+  for (const responseHeaders of headers) await recorder.record(attempt({ responseHeaders }));
+  assert.deepEqual(
+    batches.flat().map((result) => JSON.parse(result.attempt.responseHeaders ?? 'null')),
+    headers,
+  );
+});
+
 test('a result whose revision lost is decided again on what is there now', async () => {
   const moved = { ...OPEN, rev: 5, schedulePosition: 1 };
   const { recorder, batches } = recorderOver([() => [{ result: 'conflict', current: moved }], recordAll]);
