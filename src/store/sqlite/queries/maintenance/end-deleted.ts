@@ -16,8 +16,8 @@ const SELECT_UNSETTLED = statement<{ key: number; id: Uint8Array; environment: n
 type OpenRow = Pick<DeliveryRow, 'id' | 'updated_at' | 'completed_at' | 'fallback_status'>;
 
 const SELECT_OPEN = statement<OpenRow>(`
-  SELECT id, updated_at, completed_at, fallback_status FROM deliveries
-  WHERE status <= 1 AND destination = ? LIMIT ${ROWS_PER_STEP}`);
+  SELECT id, updated_at, completed_at, fallback_status
+  FROM deliveries WHERE status <= 1 AND destination = ? LIMIT ${ROWS_PER_STEP}`);
 
 const SETTLE = statement('UPDATE destinations SET is_settled = 1 WHERE key = ?');
 
