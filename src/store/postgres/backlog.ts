@@ -65,8 +65,9 @@ export async function countSuspects(
 ): Promise<void> {
   if (backlogMax > LIMIT_COUNTED_MAX) return;
   for (const destination of suspects) {
+    if (backlog.countOf(destination) < backlogMax) continue;
     const believedAt = foundFullAt.get(destination) ?? Number.NEGATIVE_INFINITY;
-    if (backlog.countOf(destination) < backlogMax || clock.monotonic() - believedAt < BELIEVED_MS) continue;
+    if (clock.monotonic() - believedAt < BELIEVED_MS) continue;
     const [row] = await tx.run(COUNT_ONE, [idShard(destination), idBytes(destination), backlogMax]);
     backlog.correct(destination, row!.count);
     if (backlog.countOf(destination) < backlogMax) foundFullAt.delete(destination);
@@ -79,7 +80,7 @@ export type CountContext = {
   /** Beyond this many unfinished deliveries of a destination new ones are born dead. */
   backlogMax: number;
   clock: Clock;
-  /** Monotonic ms. */
+  /** When each destination was last counted and found full, monotonic ms; forgotten with every recount. */
   foundFullAt: Map<DestinationId, number>;
 };
 

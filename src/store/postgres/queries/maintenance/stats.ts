@@ -14,6 +14,9 @@ export const readStats: Write<'readStats'> = async ({ read, backlog }, shards) =
 export const findBacklogs: Write<'findBacklogs'> = async ({ backlog }, request) => backlog.findLargest(request);
 
 /** Other nodes finish deliveries too: what is counted anew takes the place of what this node thought. */
-export function recountUnfinished({ read, backlog }: WriteContext): Promise<void> {
-  return read(async (tx) => backlog.replace(await countBacklog(tx)));
+export function recountUnfinished({ read, backlog, foundFullAt }: WriteContext): Promise<void> {
+  return read(async (tx) => {
+    backlog.replace(await countBacklog(tx));
+    foundFullAt.clear();
+  });
 }
