@@ -159,7 +159,7 @@ type Headers = AttemptResult['responseHeaders'];
 let lastHeaders: Headers = null;
 let lastText: string | null = null;
 
-/** A busy receiver's are the same object until a header changes, such as its date (response-head.ts). */
+/** As JSON. The headers of a busy receiver are one object until one changes, such as the date (response-head.ts). */
 function toText(headers: Headers): string | null {
   if (headers === lastHeaders) return lastText;
   lastHeaders = headers;

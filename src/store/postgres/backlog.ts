@@ -46,7 +46,10 @@ const COUNT = statementOfEveryShard<{ destination_id: Uint8Array; environment: n
 
 type BacklogCount = { destination: DestinationId; environment: number; count: number };
 
-/** To count so many takes some 20 ms. A higher limit is a fuse against a full disk, and need not be exact. */
+/**
+ * Others' events wait in the transaction that counts, so no more than this is counted there. A higher limit is a fuse
+ * against a full disk, and need not be exact.
+ */
 const LIMIT_COUNTED_MAX = 100_000;
 /** What was found to be full is believed for so long. */
 const BELIEVED_MS = 1_000;
