@@ -3,6 +3,7 @@
 import type { OpenDelivery } from '../model/delivery.ts';
 import { FORCED_DUE_AT, isForced } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
+import { LinkedMap } from '../runtime/linked-map.ts';
 import type { Refill } from '../store/store.ts';
 import { NEVER } from './instant.ts';
 import type { Instant } from './instant.ts';
@@ -19,9 +20,8 @@ export type Refilled = Pick<Refill, 'deliveries' | 'nextDueAt'>;
 export class Backlog {
   /** Sorted by (dueAt, id): forced ones first. */
   #waiting: OpenDelivery[] = [];
-  readonly #inMemory = new Set<DeliveryId>();
   /** Waiting, on the wire, or not yet recorded. */
-  readonly inMemory: ReadonlySet<DeliveryId> = this.#inMemory;
+  readonly #inMemory = new LinkedMap<DeliveryId, OpenDelivery>();
   /** When the earliest delivery that is only in the store is due, as far as we know. */
   #storeDueAt = NEVER;
   /**
@@ -42,6 +42,21 @@ export class Backlog {
 
   waitingCount(): number {
     return this.#waiting.length;
+  }
+
+  /** How many are on the wire, or not yet recorded. */
+  startedCount(): number {
+    return this.#inMemory.size - this.#waiting.length;
+  }
+
+  /** Of those in memory, all that a look into the store may meet: due from `dueFrom` on, or forced. */
+  listInMemory(dueFrom: number): DeliveryId[] {
+    const isMet = (one: OpenDelivery): boolean =>
+      one.dueAt >= dueFrom || isForced(one) || (this.#forcedMeanwhile.size > 0 && this.#forcedMeanwhile.has(one.id));
+    return this.#inMemory
+      .values()
+      .filter(isMet)
+      .map(({ id }) => id);
   }
 
   /** Monotonic ms at which the last refill ended. */
@@ -160,7 +175,7 @@ export class Backlog {
   /** The delivery leaves memory; `dueAt` if it is to be looked for in the store again. */
   settle(id: DeliveryId, dueAt: number | null): void {
     this.#inMemory.delete(id);
-    if (this.#forcedMeanwhile.delete(id)) this.noteStored(FORCED_DUE_AT);
+    if (this.#forcedMeanwhile.size > 0 && this.#forcedMeanwhile.delete(id)) this.noteStored(FORCED_DUE_AT);
     this.#refilling?.settled.add(id);
     if (dueAt !== null) this.noteStored(dueAt);
     if (this.#inMemory.size === 0) this.#onDrained?.();
@@ -194,7 +209,7 @@ export class Backlog {
   }
 
   #insert(delivery: OpenDelivery): void {
-    this.#inMemory.add(delivery.id);
+    this.#inMemory.set(delivery.id, delivery);
     const waiting = this.#waiting;
     // Nearly always the newest: look from the end.
     let index = waiting.length;

@@ -183,7 +183,7 @@ export class Dispatcher {
 
   /** The shards that have something on the wire, or results that are not stored yet. */
   busyShards(): Set<number> {
-    const busy = this.#queues.list().filter(({ backlog }) => backlog.inMemory.size > backlog.waitingCount());
+    const busy = this.#queues.list().filter(({ backlog }) => backlog.startedCount() > 0);
     return new Set(busy.map(({ id }) => idShard(id)));
   }
 

@@ -81,7 +81,8 @@ export class Refiller {
     const { id, backlog } = queue;
     const appetite = this.#appetiteOf(queue, at);
     const limit = Math.min(backlog.refillWanted(appetite), share);
-    return { destinationId: id, ...backlog.refillBounds(appetite), limit, exclude: [...backlog.inMemory] };
+    const bounds = backlog.refillBounds(appetite);
+    return { destinationId: id, ...bounds, limit, exclude: backlog.listInMemory(bounds.dueFrom) };
   }
 
   #appetiteOf(queue: DestinationQueue, at: Instant): Appetite {

@@ -251,8 +251,8 @@ export type RefillRequest = {
   /** Only what is due by then is returned. */
   dueBy: number;
   /**
-   * Nothing but forced deliveries is known to be due earlier, so an adapter need not look there: what was is gone, and
-   * may cost time to read past. What is there all the same the sweep finds.
+   * Nothing but forced deliveries is known to be due earlier and not in memory, so nothing else is looked for there:
+   * what was there is in memory or gone, and would cost time to read past. What is there all the same the sweep finds.
    */
   dueFrom: number;
   limit: number;

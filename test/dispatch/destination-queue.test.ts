@@ -181,7 +181,7 @@ describe('a refill', () => {
     queue.backlog.beginRefill();
     queue.end('deleted');
     queue.endRefill(refilled(delivery(1)), CAPACITY, at());
-    assert.deepEqual([queue.backlog.waitingCount(), [...queue.backlog.inMemory]], [0, []]);
+    assert.deepEqual([queue.backlog.waitingCount(), queue.backlog.listInMemory(0)], [0, []]);
   });
 
   test('does not bring a second time what was forced while it was read', () => {
@@ -197,13 +197,23 @@ describe('a refill', () => {
     ]);
   });
 
+  test('is told what of that in memory it would meet: due from its bound on, or forced, on the wire or not', () => {
+    const queue = queueOf();
+    for (const n of [1, 2, 3, 4]) queue.offer(delivery(n, { dueAt: NOW + n }), CAPACITY, at(4));
+    queue.start(at(4));
+    queue.backlog.force(forced(1));
+    queue.backlog.force(forced(4));
+    assert.deepEqual(queue.backlog.listInMemory(NOW + 3).sort(), [idOf(1), idOf(3), idOf(4)]);
+    assert.deepEqual(queue.backlog.listInMemory(0).length, 4);
+  });
+
   test('that ends after a pause brings forced ones only; the rest is looked for later', () => {
     const queue = queueOf();
     queue.backlog.noteStored(FORCED_DUE_AT);
     queue.backlog.beginRefill();
     queue.change(destinationWith({ status: 'paused', pausedReason: 'manual' }), at());
     queue.endRefill(refilled(forced(1), delivery(2)), CAPACITY, at());
-    assert.deepEqual([...queue.backlog.inMemory], [idOf(1)]);
+    assert.deepEqual(queue.backlog.listInMemory(0), [idOf(1)]);
     queue.change(destinationWith(), at());
     assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);
   });

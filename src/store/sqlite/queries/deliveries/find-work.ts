@@ -1,6 +1,7 @@
 // Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send.
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
 import type { DeliveryId } from '../../../../model/id.ts';
+import { FORCED_DUE_AT } from '../../../../model/delivery.ts';
 import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
 import type { OpenRow } from '../../../rows/delivery-rows.ts';
 import type { EventPayload, Refill, RefillRequest, SweepPage } from '../../../store.ts';
@@ -19,11 +20,9 @@ const SELECT_DESTINATION = statement<{ id: Uint8Array }>(
   'SELECT id FROM destinations WHERE key = ? AND deleted_at IS NULL',
 );
 
-// From the first on: an entry of the index goes with its row. PostgreSQL keeps dead entries there, and starts behind
-// them (`dueFrom`).
 const SELECT_IN_ORDER = statement<OpenRow>(`
   SELECT ${OPEN_COLUMNS} FROM deliveries d
-  WHERE d.status <= 1 AND d.destination = ?
+  WHERE d.status <= 1 AND d.destination = ? AND d.due_at BETWEEN ? AND ?
   ORDER BY d.due_at, d.id`);
 
 type PayloadRow = { type: string; occurred_at: number; traceparent: string | null; body: Uint8Array };
@@ -54,13 +53,14 @@ export const sweep: Read<'sweep'> = ({ sql, read }, { after, limit, shards }) =>
 export const refill: Read<'refill'> = (context, requests) =>
   context.read(() => requests.map((request) => refillOne(context, request)));
 
-function refillOne(context: ReadContext, { destinationId, dueBy, limit, exclude }: RefillRequest): Refill {
+function refillOne(context: ReadContext, request: RefillRequest): Refill {
   const { sql } = context;
+  const { destinationId, dueBy, limit, exclude } = request;
   const refilled: Refill = { destinationId, deliveries: [], nextDueAt: null };
   const destination = findKey(context, destinationId);
   if (destination === null || sql(SELECT_DESTINATION).get(destination) === undefined) return refilled;
   const known = new Set<DeliveryId>(exclude);
-  for (const row of sql(SELECT_IN_ORDER).iterate(destination)) {
+  for (const row of iterateOpen(context, destination, request.dueFrom)) {
     if (known.has(formatId('dlv', row.id))) continue;
     if (row.due_at > dueBy || refilled.deliveries.length === limit) {
       refilled.nextDueAt = row.due_at;
@@ -69,6 +69,15 @@ function refillOne(context: ReadContext, { destinationId, dueBy, limit, exclude 
     refilled.deliveries.push(toOpenDelivery(row, destinationId));
   }
   return refilled;
+}
+
+/**
+ * Forced ones, then those from the bound on. What is due before it is in memory, up to a thousand: from the first on,
+ * these would be read again with every few that are fetched.
+ */
+function* iterateOpen({ sql }: ReadContext, destination: number, dueFrom: number): Generator<OpenRow> {
+  yield* sql(SELECT_IN_ORDER).iterate(destination, FORCED_DUE_AT, FORCED_DUE_AT);
+  yield* sql(SELECT_IN_ORDER).iterate(destination, Math.max(dueFrom, FORCED_DUE_AT + 1), Number.MAX_SAFE_INTEGER);
 }
 
 export const readPayloads: Read<'readPayloads'> = ({ sql, read }, eventIds) =>
