@@ -153,11 +153,13 @@ export class Acceptor {
   #schedule(event: NewEvent, dead: readonly string[]): AcceptedEvent {
     const { body, deliveries: made, dueAt } = event;
     const backlogFull = dead.length === 0 ? NONE : new Set(dead);
-    const open = dead.length === 0 ? made : made.filter(({ id }) => !backlogFull.has(id));
+    const isDead = ({ id }: { id: string }): boolean => dead.length > 0 && backlogFull.has(id);
+    const open = made.filter((delivery) => !isDead(delivery));
     if (open.length > 0) this.#options.onScheduled(toOpenDeliveries(event, open), event, body);
     this.#options.observer.scheduled({ origin: 'event', event, body, deliveries: made, backlogFull, dueAt });
-    const deliveries = made.map(({ id, destinationId, subscriptionId }): ScheduledDelivery => {
-      return { id, destinationId, subscriptionId, status: backlogFull.has(id) ? 'dead' : 'pending' };
+    const deliveries = made.map((delivery): ScheduledDelivery => {
+      const { id, destinationId, subscriptionId } = delivery;
+      return { id, destinationId, subscriptionId, status: isDead(delivery) ? 'dead' : 'pending' };
     });
     return { isRepeat: false, event, deliveries };
   }

@@ -16,6 +16,9 @@ export interface Incoming {
   lost(error: Error | null): void;
 }
 
+/** Whom a connection may be used for. */
+export type Place = { readonly environment: number; readonly origin: string };
+
 /** No more is read at once, so that no more than this passes a limit before anybody looks. */
 const PIECE_BYTES_MAX = 2_048;
 /** What is longer than this, as hardly any response is, waits for reading time. */
@@ -23,8 +26,7 @@ const READ_AT_ONCE_BYTES_MAX = 2_048;
 
 export class Connection {
   readonly socket: Socket;
-  /** Whom it may be used for: `environment origin`. */
-  readonly place: string;
+  readonly place: Place;
   /** Has carried an exchange before this one: it may have been closed at the other end meanwhile. */
   isReused = false;
   /** For how many ms the receiver keeps it from the end of the last exchange; 0: it does not. */
@@ -37,7 +39,7 @@ export class Connection {
   #isGone = false;
   #error: Error | null = null;
 
-  constructor(socket: Socket, place: string, readingTime: ReadingTime) {
+  constructor(socket: Socket, place: Place, readingTime: ReadingTime) {
     this.socket = socket;
     this.place = place;
     this.#readingTime = readingTime;

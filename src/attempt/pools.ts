@@ -4,9 +4,9 @@
 // where it led when it was vetted.
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { Abort } from './connection.ts';
 import type { Connect } from './connect.ts';
 import { Connection } from './connection.ts';
+import type { Abort, Place } from './connection.ts';
 import { ReadingTime } from './reading-time.ts';
 import type { Target } from './target.ts';
 
@@ -39,10 +39,10 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
   const sessions = new Map<string, Buffer>();
   let isClosed = false;
 
-  const rememberSession = (place: string, session: Buffer): void => {
-    sessions.delete(place);
+  const rememberSession = (key: string, session: Buffer): void => {
+    sessions.delete(key);
     if (sessions.size >= TLS_SESSIONS_MAX) sessions.delete(sessions.keys().next().value!);
-    sessions.set(place, session);
+    sessions.set(key, session);
   };
 
   const keep = (connection: Connection): void => {
@@ -59,13 +59,13 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
 
   return {
     /** The idle connection used last (the least likely to be stale), or null. */
-    takeIdle: (environment: number, target: Target): Connection | null => idle.take(placeOf(environment, target)),
+    takeIdle: (environment: number, { origin }: Target): Connection | null => idle.take({ environment, origin }),
     /** A fresh connection; rejects with ConnectError. */
     async open({ environment, target, ...options }: OpenOptions): Promise<Connection> {
-      const place = placeOf(environment, target);
-      const onSession = (session: Buffer): void => rememberSession(place, session);
-      const socket = await connect({ ...options, target, session: sessions.get(place), onSession });
-      const connection = new Connection(socket, place, readingTime);
+      const key = `${environment} ${target.origin}`;
+      const onSession = (session: Buffer): void => rememberSession(key, session);
+      const socket = await connect({ ...options, target, session: sessions.get(key), onSession });
+      const connection = new Connection(socket, { environment, origin: target.origin }, readingTime);
       socket.once('close', () => idle.remove(connection));
       return connection;
     },
@@ -84,21 +84,17 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
   };
 }
 
-function placeOf(environment: number, target: Target): string {
-  return `${environment} ${target.origin}`;
-}
-
 function createIdleConnections(clock: Pick<Clock, 'monotonic' | 'setTimer'>) {
-  const byPlace = new Map<string, Connection[]>();
+  const places = new Places();
   // In the order they became idle, so that the first is the one to close when there are too many. Values: monotonic ms.
   const endOf = new Map<Connection, number>();
   let sweep: Timer | null = null;
 
   const remove = (connection: Connection): void => {
     if (!endOf.delete(connection)) return;
-    const here = byPlace.get(connection.place)!;
+    const here = places.get(connection.place)!;
     here.splice(here.lastIndexOf(connection), 1);
-    if (here.length === 0) byPlace.delete(connection.place);
+    if (here.length === 0) places.delete(connection.place);
   };
 
   const close = (connection: Connection): void => {
@@ -118,8 +114,8 @@ function createIdleConnections(clock: Pick<Clock, 'monotonic' | 'setTimer'>) {
   };
 
   return {
-    take(place: string): Connection | null {
-      const here = byPlace.get(place);
+    take(place: Place): Connection | null {
+      const here = places.get(place);
       while (here !== undefined && here.length > 0) {
         const connection = here.at(-1)!;
         if (isOver(connection)) close(connection);
@@ -132,9 +128,7 @@ function createIdleConnections(clock: Pick<Clock, 'monotonic' | 'setTimer'>) {
     },
     add(connection: Connection, idleMs: number): void {
       endOf.set(connection, clock.monotonic() + idleMs);
-      const here = byPlace.get(connection.place);
-      if (here === undefined) byPlace.set(connection.place, [connection]);
-      else here.push(connection);
+      places.open(connection.place).push(connection);
       const [oldest] = endOf.size > IDLE_CONNECTIONS_MAX ? endOf.keys() : [];
       if (oldest !== undefined) close(oldest);
       sweepLater();
@@ -147,4 +141,28 @@ function createIdleConnections(clock: Pick<Clock, 'monotonic' | 'setTimer'>) {
     },
     size: () => endOf.size,
   };
+}
+
+/** Connections by place. One text of both parts would be made, and looked up among all texts there are, each time. */
+class Places {
+  readonly #byOrigin = new Map<string, Map<number, Connection[]>>();
+
+  get({ environment, origin }: Place): Connection[] | undefined {
+    return this.#byOrigin.get(origin)?.get(environment);
+  }
+
+  /** An empty one where there is none. */
+  open({ environment, origin }: Place): Connection[] {
+    let here = this.#byOrigin.get(origin);
+    if (here === undefined) this.#byOrigin.set(origin, (here = new Map()));
+    let connections = here.get(environment);
+    if (connections === undefined) here.set(environment, (connections = []));
+    return connections;
+  }
+
+  delete({ environment, origin }: Place): void {
+    const here = this.#byOrigin.get(origin);
+    here?.delete(environment);
+    if (here?.size === 0) this.#byOrigin.delete(origin);
+  }
 }

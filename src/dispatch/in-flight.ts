@@ -45,7 +45,7 @@ export class AttemptUnderWay {
 export class InFlight {
   /** In the order of their starts. */
   readonly #current = new LinkedMap<DeliveryId, AttemptUnderWay>();
-  readonly #leftBehind = new Map<DeliveryId, AttemptUnderWay>();
+  readonly #leftBehind = new LinkedMap<DeliveryId, AttemptUnderWay>();
   #unsentCount = 0;
   #lastStartAt = Number.NEGATIVE_INFINITY;
 

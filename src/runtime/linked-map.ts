@@ -2,7 +2,8 @@
 // table is replaced after every few additions, and the old one goes on pointing to the new one, for the sake of
 // iterators. A table that has got into the old generation so keeps all its successors, and all that was in them when
 // they were replaced, from minor collections: with them nearly every event's objects grow old, and only a full
-// collection, which stops the service for milliseconds, frees them.
+// collection, which stops the service for milliseconds, frees them. And whatever text is looked up in V8's own Map or
+// Set, an empty one included, is first entered among all texts of the process, where it stays as long.
 
 /** An entry; in two lists: of its place in the table, and of all in the order they came. */
 type Slot<Key, Value> = {

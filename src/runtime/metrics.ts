@@ -130,21 +130,26 @@ function addBacklogs(registers: Registry[], read: Gauges['largestBacklogs']): vo
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A counter with labels, for what is counted with every request: a plain map, handed over when somebody looks. */
+/** What has been counted of the labels whose values lead here, and where a further label's values lead. */
+type Counted = { labels: Labels | null; count: number; byValue: Map<string, Counted> };
+
+/** A counter with labels, for what is counted with every request: plain numbers, handed over when somebody looks. */
 class Tally {
-  readonly #pending = new Map<string, { labels: Labels; count: number }>();
+  /** A level for each label: one text of all values would have to be made, and found, with every request. */
+  #pending = nothingCounted();
+  readonly #labelNames: readonly string[];
   readonly #counter: Counter<string>;
 
   constructor(options: { name: string; help: string; labelNames: string[]; registers: Registry[] }) {
+    this.#labelNames = options.labelNames;
     this.#counter = new Counter({ ...options, collect: () => this.#handOver() });
   }
 
   count(labels: Labels): void {
-    let key = '';
-    for (const name in labels) key += `${labels[name]}\n`;
-    const pending = this.#pending.get(key);
-    if (pending === undefined) this.#pending.set(key, { labels, count: 1 });
-    else pending.count++;
+    let counted = this.#pending;
+    for (const name of this.#labelNames) counted = entryOf(counted.byValue, labels[name]!);
+    counted.labels = labels;
+    counted.count++;
   }
 
   startAtZero(labels: Labels): void {
@@ -152,7 +157,22 @@ class Tally {
   }
 
   #handOver(): void {
-    for (const { labels, count } of this.#pending.values()) this.#counter.inc(labels, count);
-    this.#pending.clear();
+    this.#handOverFrom(this.#pending);
+    this.#pending = nothingCounted();
   }
+
+  #handOverFrom({ labels, count, byValue }: Counted): void {
+    if (labels !== null) this.#counter.inc(labels, count);
+    for (const counted of byValue.values()) this.#handOverFrom(counted);
+  }
+}
+
+function entryOf(byValue: Map<string, Counted>, value: string): Counted {
+  let counted = byValue.get(value);
+  if (counted === undefined) byValue.set(value, (counted = nothingCounted()));
+  return counted;
+}
+
+function nothingCounted(): Counted {
+  return { labels: null, count: 0, byValue: new Map() };
 }

@@ -281,7 +281,7 @@ describe('when the receiver closes a connection just as it is used again', () =>
 
   test('a connection that closed in the very turn in which it is used again counts as gone', async () => {
     const socket = new Socket();
-    const connection = new Connection(socket, '', new ReadingTime(systemClock));
+    const connection = new Connection(socket, { environment: 1, origin: '' }, new ReadingTime(systemClock));
     connection.isReused = true;
     socket.destroy();
     const request = { head: '', payload: new Uint8Array() };
@@ -332,7 +332,7 @@ test('1,000 idle connections are kept; then the one that was idle longest goes',
   const taken = pools.takeIdle(1, target);
   assert.equal(
     taken,
-    connections.findLast(({ place }) => place === '1 http://n3.example.com'),
+    connections.findLast(({ place }) => place.origin === 'http://n3.example.com'),
   );
   assert.equal(pools.takeIdle(2, target), null);
   assert.equal(pools.stats().idle, IDLE_CONNECTIONS_MAX - 1);
