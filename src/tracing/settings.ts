@@ -1,6 +1,8 @@
 // Whether traces are asked for, and which: the standard environment of OpenTelemetry
 // (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/), as far as it is read here. Where
-// they go is read by the exporter itself, from OTEL_EXPORTER_OTLP_….
+// they go is read by the exporter itself, from OTEL_EXPORTER_OTLP_…; what would keep all of them from going there is
+// refused here, for the exporter passes over it in silence.
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 export type TraceSettings = {
   /** A trace that a producer has begun is sampled if and only if the producer samples it. */
@@ -14,6 +16,7 @@ export type TraceSettings = {
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;
+type Given = { name: string; text: string };
 
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'] as const;
 const PARENT_BASED = 'parentbased_';
@@ -22,17 +25,25 @@ const PARENT_BASED = 'parentbased_';
 export function parseTraceSettings(environment: Environment): TraceSettings | null {
   // An empty variable counts as unset.
   const read = (name: string): string | null => environment[name]?.trim() || null;
+  // For traces alone, then for all signals: that is the exporter's order, too.
+  const given = (suffix: string): Given[] =>
+    [`OTEL_EXPORTER_OTLP_TRACES_${suffix}`, `OTEL_EXPORTER_OTLP_${suffix}`].flatMap((name) => {
+      const text = read(name);
+      return text === null ? [] : [{ name, text }];
+    });
   const exporter = read('OTEL_TRACES_EXPORTER');
-  const endpoint = read('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? read('OTEL_EXPORTER_OTLP_ENDPOINT');
+  const [endpoint] = given('ENDPOINT');
   if (read('OTEL_SDK_DISABLED')?.toLowerCase() === 'true' || exporter === 'none') return null;
-  if (exporter === null && endpoint === null) return null;
+  if (exporter === null && endpoint === undefined) return null;
   if (exporter !== null && exporter !== 'otlp') {
     throw new Error(`OTEL_TRACES_EXPORTER: "${exporter}" is not supported; use otlp, or none`);
   }
-  const protocol = read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? read('OTEL_EXPORTER_OTLP_PROTOCOL');
-  if (protocol !== null && protocol !== 'http/protobuf') {
-    throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: "${protocol}" is not supported; use http/protobuf`);
+  const [protocol] = given('PROTOCOL');
+  if (protocol !== undefined && protocol.text !== 'http/protobuf') {
+    throw new Error(`${protocol.name}: "${protocol.text}" is not supported; use http/protobuf`);
   }
+  if (endpoint !== undefined) assertEndpoint(endpoint);
+  for (const headers of given('HEADERS')) assertHeaders(headers);
   const count = (name: string, fallback: number): number => {
     const text = read(name);
     if (text === null) return fallback;
@@ -46,6 +57,26 @@ export function parseTraceSettings(environment: Environment): TraceSettings | nu
     batchMax: count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512),
     delayMs: count('OTEL_BSP_SCHEDULE_DELAY', 5_000),
   };
+}
+
+/** The text is not repeated: it may hold a password. */
+function assertEndpoint({ name, text }: Given): void {
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return;
+  throw new Error(`${name}: not an http or https URL such as http://localhost:4318`);
+}
+
+/** `name=value`, the value percent-encoded, with commas between. Not repeated either: a token may be among them. */
+function assertHeaders({ name, text }: Given): void {
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '');
+  for (const [nth, pair] of pairs.entries()) {
+    const [, header = '', value = ''] = /^\s*([^=]*?)\s*=(.*)$/s.exec(pair) ?? [];
+    try {
+      validateHeaderName(decodeURIComponent(header));
+      validateHeaderValue(header, decodeURIComponent(value.trim()));
+    } catch (error) {
+      throw new Error(`${name}: number ${nth + 1} is no header; write authorization=Bearer%20TOKEN`, { cause: error });
+    }
+  }
 }
 
 function parseSampler(sampler: string, argument: string | null): Pick<TraceSettings, 'isParentBased' | 'ratio'> {

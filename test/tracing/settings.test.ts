@@ -47,6 +47,7 @@ for (const [sampler, argument, expected] of [
 for (const [name, value] of [
   ['OTEL_TRACES_EXPORTER', 'zipkin'],
   ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'grpc'],
   ['OTEL_TRACES_SAMPLER', 'sometimes'],
   ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
 ] as const) {
@@ -54,6 +55,30 @@ for (const [name, value] of [
     assert.throws(() => parseTraceSettings({ ...ENDPOINT, [name]: value }), new RegExp(`^Error: ${name}: "${value}"`));
   });
 }
+
+test('an endpoint that is none is refused by its name, and not repeated; one that is not read may be anything', () => {
+  const [all, traces] = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+  for (const value of ['nonsense', 'localhost:4318', 'ftp://127.0.0.1/', 'https://', '//collector:4318']) {
+    const refusal = (name: string) => ({ message: `${name}: not an http or https URL such as http://localhost:4318` });
+    assert.throws(() => parseTraceSettings({ [all]: value }), refusal(all), value);
+    assert.throws(() => parseTraceSettings({ ...ENDPOINT, [traces]: value }), refusal(traces), value);
+    assert.notEqual(parseTraceSettings({ [traces]: 'http://127.0.0.1/t', [all]: value }), null);
+    assert.equal(parseTraceSettings({ [all]: value, OTEL_TRACES_EXPORTER: 'none' }), null);
+  }
+});
+
+test('headers that would not be sent are refused by the name of their variable, and not repeated', () => {
+  for (const name of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
+    const parse = (value: string) => parseTraceSettings({ ...ENDPOINT, [name]: value });
+    for (const value of ['authorization=Bearer%20t0ken=,x-tenant=1', ' x-tenant = 1 ,']) {
+      assert.notEqual(parse(value), null, value);
+    }
+    for (const value of ['authorization: Bearer t0ken', 'x-tenant', '=1', 'x y=1', 'x=%zz', 'x=%0A']) {
+      const message = `${name}: number 2 is no header; write authorization=Bearer%20TOKEN`;
+      assert.throws(() => parse(`a=b,${value}`), { message }, value);
+    }
+  }
+});
 
 test('a ratio must be one', () => {
   for (const argument of ['1.5', '-1', 'half']) {
