@@ -44,6 +44,11 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
   return [title, ...cells.flatMap((texts, nth) => [line(texts, rows[nth]!), ...below(texts)])].join('\n');
 }
 
+/** What follows a table that was printed before. */
+export function withoutHeader(table: string): string {
+  return table.slice(table.indexOf('\n') + 1);
+}
+
 /** Of the terminal that standard output is; null: it is none. */
 export function terminalWidth(): number | null {
   return sizeOf(process.stdout)?.columns ?? null;

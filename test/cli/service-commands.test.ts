@@ -457,6 +457,26 @@ function shell(script: string): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)('bash', argv, { env: environment });
 }
 
+test('a list of any length has one header, and one of nothing says so', async () => {
+  const events = Array.from({ length: 1_000 }, () => ({ type: 'long.list', body: {} }));
+  for (const count of [1_000, 1]) {
+    const response = await fetch(`${service.url}/v1/events/batch`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ events: events.slice(0, count) }),
+    });
+    assert.equal(response.status, 200);
+  }
+  const lines = (await run('events', 'list', '--all', '--type', 'long.list')).trimEnd().split('\n');
+  assert.match(lines[0]!, /^ID +TYPE +ACCEPTED/);
+  assert.deepEqual([lines.length, lines.filter((line) => line.startsWith('evt_')).length], [1_002, 1_001]);
+  const where = ['--url', service.url, '--key', service.key];
+  for (const more of [[], ['--all']]) {
+    const { stdout, stderr } = await prompt.run(['events', 'list', '--type', 'no.list', ...more, ...where]);
+    assert.deepEqual([stdout, stderr.startsWith('There are no events.')], ['', true]);
+  }
+});
+
 test('who stops reading ends a list without a word', async () => {
   const script = '"$0" events list --all --json --url "$1" --key "$2" | head -1; echo "${PIPESTATUS[0]}"';
   const { stdout, stderr } = await shell(script);

@@ -5,7 +5,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { integerOf } from '../command.ts';
 import type { Command, Flag } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
-import { formatTable, terminalWidth } from '../table.ts';
+import { formatTable, terminalWidth, withoutHeader } from '../table.ts';
 import type { Column } from '../table.ts';
 import { serviceCommand } from './service-command.ts';
 import type { Asking, Declaration } from './service-command.ts';
@@ -53,18 +53,22 @@ export function listCommand<Row extends { id: string } | { event_id: string }>(
         hasHeader: true,
       });
     }
-    if (!line.has('all')) return showFirst(await readFirst());
-    for await (const rows of inChunks(list(asking, { limit: PAGE_MAX }))) await printRows(rows);
-
-    async function showFirst({ rows, hasMore }: { rows: Row[]; hasMore: boolean }): Promise<void> {
-      if (rows.length === 0 && !isJson) tell(whereNone());
-      else await printRows(rows);
+    // Of the chunks of --all each has its own widths, and the first one the header.
+    let isHeaded = false;
+    if (!line.has('all')) {
+      const { rows, hasMore } = await readFirst();
+      await printRows(rows);
       if (hasMore && process.stderr.isTTY) tell(`There are more: --limit N, or --all`);
-    }
+    } else for await (const rows of inChunks(list(asking, { limit: PAGE_MAX }))) await printRows(rows);
+    if (!isHeaded && !isJson) tell(whereNone());
 
     async function printRows(rows: readonly Row[]): Promise<void> {
       if (isJson) for (const row of rows) await printJson(row);
-      else await print(formatTable(columns(systemClock.now()), rows, terminalWidth()));
+      else if (rows.length > 0) {
+        const table = formatTable(columns(systemClock.now()), rows, terminalWidth());
+        await print(isHeaded ? withoutHeader(table) : table);
+        isHeaded = true;
+      }
     }
   });
 }

@@ -4,7 +4,7 @@ import { delay, systemClock } from '../../runtime/clock.ts';
 import type { Flag } from '../command.ts';
 import { nextEnd } from '../end.ts';
 import { print, printJson, tell } from '../output.ts';
-import { terminalWidth } from '../table.ts';
+import { terminalWidth, withoutHeader } from '../table.ts';
 import { firstLines, sizeOf } from '../terminal.ts';
 import { timeOfDay } from './cells.ts';
 import type { Asking } from './service-command.ts';
@@ -82,7 +82,7 @@ async function draw<Row extends object>(
   if (isJson) for (const row of inTurn) await printJson(row);
   else if (inTurn.length > 0) {
     const text = view.format(inTurn, null);
-    await print(view.hasHeader === true && drawn.isHeaded ? text.slice(text.indexOf('\n') + 1) : text);
+    await print(view.hasHeader === true && drawn.isHeaded ? withoutHeader(text) : text);
     drawn.isHeaded = true;
   }
 }
