@@ -1,7 +1,7 @@
 // Standard output of a command that prints its result and ends. Whoever reads it may be gone, or its disk full.
 
 import { encode } from '../../sdk/typescript/src/json-text.ts';
-import { breakAtSpaces, sizeOf } from './terminal.ts';
+import { breakAtSpaces, printable, printableJson, sizeOf } from './terminal.ts';
 
 /** What was printed may not have arrived. `isUnread`: nobody reads any more (`postrider keys list | head -1`). */
 export class OutputError extends Error {
@@ -29,12 +29,18 @@ export function print(text: string): Promise<void> {
 
 /** One line for programs; what is a JsonText in it as it stands. */
 export function printJson(value: object): Promise<void> {
-  return print(encode(value));
+  return print(shownJson(encode(value)));
 }
 
-/** For people, beside the result: on a terminal broken between words, not in them. */
+/** JSON as standard output gets it: byte for byte, but on a terminal with escapes for what would act on that. */
+export function shownJson(json: string): string {
+  return sizeOf(process.stdout) === null ? json : printableJson(json);
+}
+
+/** For people, beside the result: on a terminal broken between words, not in them, and nothing that acts on that. */
 export function tell(text: string): void {
   const size = sizeOf(process.stderr);
-  const lines = size === null ? [text] : text.split('\n').flatMap((line) => breakAtSpaces(line, size.columns));
+  const lines =
+    size === null ? [text] : text.split('\n').flatMap((line) => breakAtSpaces(printable(line), size.columns));
   process.stderr.write(`${lines.join('\n')}\n`);
 }

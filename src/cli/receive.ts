@@ -6,7 +6,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { integerOf, JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { nextEnd } from './end.ts';
-import { tell } from './output.ts';
+import { shownJson, tell } from './output.ts';
 import { startReceiver } from './receiver.ts';
 import type { Arrival, Receiver } from './receiver.ts';
 import { createVerifier } from './signature.ts';
@@ -173,5 +173,5 @@ function asJson({ arrival, verdict, answered }: Reception): string {
 }
 
 function jsonLine(value: object): string {
-  return `${JSON.stringify(value)}\n`;
+  return `${shownJson(JSON.stringify(value))}\n`;
 }

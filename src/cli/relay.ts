@@ -15,7 +15,7 @@ import { explain } from '../relay/source.ts';
 import { nameDatabase, readDatabaseAddress } from '../store/postgres/wire/database-address.ts';
 import { CONNECTION_FLAGS, readConnection } from './api/connection.ts';
 import type { Command, CommandLine } from './command.ts';
-import { OutputError, print, tell } from './output.ts';
+import { OutputError, print, shownJson, tell } from './output.ts';
 import { printable } from './terminal.ts';
 
 const TABLE_DEFAULT = 'outbox';
@@ -139,7 +139,9 @@ function createTeller({ sourceName, url }: Options, isJson: boolean) {
   const counts = { published: 0, refused: 0 };
   const say = (event: string, facts: object, text: string): void => {
     const at = formatTime(systemClock.now());
-    const shown = isJson ? JSON.stringify({ event, at, ...facts }) : `${at.slice(11, 19)}  ${printable(text)}`;
+    const shown = isJson
+      ? shownJson(JSON.stringify({ event, at, ...facts }))
+      : `${at.slice(11, 19)}  ${printable(text)}`;
     process.stdout.write(`${shown}\n`);
   };
   const sum = (): string => `${counts.published} published, ${counts.refused} set aside`;

@@ -27,9 +27,21 @@ function segmentsOf(text: string): Intl.Segments {
 
 /** On one line and harmless: what strangers send must not move the cursor or reorder what a terminal shows. */
 export function printable(text: string): string {
-  return text
-    .replaceAll(/[\n\r]\s*/g, ' ')
-    .replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`);
+  return onOneLine(text).replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, escapeOf);
+}
+
+/** The same of JSON, which stays JSON of the same value: below U+0020 it has only what may stand between its parts. */
+export function printableJson(json: string): string {
+  return onOneLine(json).replaceAll(/[\u007F-\u009F\p{Bidi_Control}]/gu, escapeOf);
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\n\r]\s*/g, ' ');
+}
+
+/** As JSON has it. */
+function escapeOf(char: string): string {
+  return `\\u${char.codePointAt(0)!.toString(16).padStart(4, '0')}`;
 }
 
 /** Columns that a printable text takes. */

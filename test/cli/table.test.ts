@@ -1,6 +1,7 @@
 // Tables: every row under its header, within the terminal, whatever strangers have put into the cells.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { shownJson } from '../../src/cli/output.ts';
 import { formatTable } from '../../src/cli/table.ts';
 import { firstLines, sizeOf, widthOf } from '../../src/cli/terminal.ts';
 
@@ -78,6 +79,19 @@ describe('a terminal', () => {
       { isTTY: false, columns: 0, rows: 0 },
     ].map((stream) => sizeOf(stream as NodeJS.WriteStream));
     assert.deepEqual(sizes, [{ columns: 80, rows: 24 }, { columns: 100, rows: 50 }, null]);
+  });
+
+  test('gets JSON of the same value, but nothing that acts on it; all else gets it byte for byte', (t) => {
+    const name = 'del \u007f csi \u009b31m nel \u0085 esc \u001b bidi \u202e 漢 🎉 \\u009b';
+    const json = `{\r\n\t"name":${JSON.stringify(name)}}`;
+    assert.equal(shownJson(json), json);
+    const isTTY = process.stdout.isTTY;
+    t.after(() => (process.stdout.isTTY = isTTY));
+    process.stdout.isTTY = true;
+    const shown = shownJson(json);
+    assert.doesNotMatch(shown, /[\p{Cc}\u202e]/u);
+    assert.deepEqual(JSON.parse(shown), { name });
+    assert.ok(shown.includes('漢 🎉'), shown);
   });
 
   test('that breaks a line shows fewer of them', () => {

@@ -1,4 +1,5 @@
 // What an import says: a line for each endpoint as it is done, and a summary. Only counts are kept.
+import { shownJson } from '../output.ts';
 import { COLUMNS, breakAtSpaces, printable } from '../terminal.ts';
 import type { RequestError } from './request-error.ts';
 import type { ApplicationOutcome, EndpointOutcome, EndpointResult, GoneOutcome, Outcome } from './importer.ts';
@@ -40,17 +41,17 @@ export function createReport(options: ReportOptions) {
       if ('endpoint' in outcome) {
         counts.endpoints[outcome.result] += 1;
         counts.subscriptions += outcome.subscriptionsMade;
-        return options.isJson ? JSON.stringify(endpointJson(outcome, options)) : endpointText(outcome, options);
+        return options.isJson ? asJson(endpointJson(outcome, options)) : endpointText(outcome, options);
       }
-      if ('gone' in outcome) return options.isJson ? JSON.stringify(goneJson(outcome)) : goneText(outcome);
+      if ('gone' in outcome) return options.isJson ? asJson(goneJson(outcome)) : goneText(outcome);
       counts.applications += 1;
       if (outcome.endpoints > 0) counts.applicationsInUse += 1;
       if (outcome.notes.length === 0) return null;
-      return options.isJson ? JSON.stringify(applicationJson(outcome)) : applicationText(outcome);
+      return options.isJson ? asJson(applicationJson(outcome)) : applicationText(outcome);
     },
     /** Null: nothing was read, which is no result for people. */
     summary(failure: RequestError | null): string | null {
-      if (options.isJson) return JSON.stringify(summaryJson(counts, options, failure));
+      if (options.isJson) return asJson(summaryJson(counts, options, failure));
       return failure !== null && isEmpty(counts) ? null : summaryText(counts, options);
     },
     /** Whether some endpoint has no destination that should have one by now. */
@@ -136,6 +137,10 @@ function plural(noun: string, count: number): string {
 }
 
 // ── For programs ──
+
+function asJson(value: object): string {
+  return shownJson(JSON.stringify(value));
+}
 
 function endpointJson(outcome: EndpointOutcome, { isDryRun }: ReportOptions) {
   const { application, endpoint, result, destinationId, subscriptionsMade, notes, error } = outcome;

@@ -5,7 +5,7 @@ import type { ApiKeyId } from '../../model/id.ts';
 import type { Page, ToolStore } from '../../store/store.ts';
 import { JSON_FLAG } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
-import { print, printJson, tell } from '../output.ts';
+import { print, printJson, shownJson, tell } from '../output.ts';
 import { formatTable, terminalWidth } from '../table.ts';
 import type { Column } from '../table.ts';
 import { STORE_SETTINGS, withStore } from '../with-store.ts';
@@ -35,7 +35,7 @@ async function list(line: CommandLine): Promise<number> {
     ? await throughService(line, ({ client }) => Array.fromAsync(client.keys.list()))
     : (await withStore(line, listAll)).map(presentKey);
   if (line.has('json') && isOfService) for (const key of keys) await printJson(key);
-  else if (line.has('json')) await print(JSON.stringify(keys));
+  else if (line.has('json')) await print(shownJson(JSON.stringify(keys)));
   else if (keys.length === 0) tell(`There are no API keys. To make one: ${nextCommand('keys create --mode test')}`);
   else await print(formatTable(columnsAt(systemClock.now()), keys, terminalWidth()));
   return 0;
