@@ -12,9 +12,9 @@ export function sizeOf({ isTTY, columns, rows }: NodeJS.WriteStream): Size | nul
   return isTTY ? { columns: columns === 0 ? COLUMNS : columns, rows: rows === 0 ? ROWS : rows } : null;
 }
 
-/** Takes two columns of a terminal. Near enough: nothing but the right edge depends on it. */
+/** Takes two columns of a terminal, which Node tells nobody. Near enough: nothing but the right edge depends on it. */
 const WIDE =
-  /\p{Emoji_Presentation}|\uFE0F|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]/u;
+  /\p{EPres}|\uFE0F|\p{sc=Han}|[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]/u;
 
 const ASCII = /^[\x20-\x7e]*$/;
 

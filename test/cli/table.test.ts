@@ -61,6 +61,15 @@ describe('a table', () => {
     assert.deepEqual(made.slice(1, 3), ['key_1  漢字', '  SCOPES read']);
     assert.equal(made[5], 'key_1  🎉🎉🎉…');
     for (const line of made) assert.ok(widthOf(line) <= 22, line);
+    for (const [text, columns] of [
+      ['𠮷野家', 6],
+      ['￥100', 5],
+      ['e\u0301', 1],
+      ['👩‍👩‍👧‍👦', 2],
+      ['❤\ufe0f', 2],
+    ] as const) {
+      assert.equal(widthOf(text), columns, text);
+    }
     const starts = lines(rows, null).map((line) => widthOf(line.slice(0, line.search(/SCOPES|read/))));
     assert.deepEqual(new Set(starts).size, 1, 'the last column begins below its title');
   });
