@@ -21,7 +21,7 @@ export type Row = {
   type: string;
   groupKey: string | null;
   createdAt: string;
-  /** RFC 3339, milliseconds; null: no moment that has a date. */
+  /** RFC 3339, milliseconds, years before 1 or after 9999 apart: the service refuses those; null: infinity. */
   occurredAt: string | null;
   /** Of id, type and body. */
   bytes: number;
@@ -129,7 +129,9 @@ function assertRights(table: Table, columns: ReadonlyMap<string, Column>, isKept
 /** Longer than anything that Postrider takes: not even read. */
 export const ROW_BYTES_MAX = BODY_BYTES_MAX + ENVELOPE_BYTES_MAX;
 const PENDING = 'published_at IS NULL AND refused_at IS NULL';
-const TIME = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+// A year BC has the digits of the year AD, and would be published as that.
+const OCCURRED_AT = `CASE WHEN extract(year FROM occurred_at) < 0 THEN '-' ELSE '' END
+      || to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
  * The next rows that are pending and not taken: $1 the ids that are, $2 the groups of which there is enough, $3 how
@@ -162,7 +164,7 @@ export function readStatement({ name, idType, isGrouped, order }: OutboxTable, i
       (ORDER BY ${order.join(', ')} ROWS UNBOUNDED PRECEDING) AS total FROM sized
   )
   SELECT id::text AS id, left(type, 1000) AS type, group_key AS "groupKey", created_at::text AS "createdAt",
-    to_char(occurred_at, ${TIME}) AS "occurredAt", bytes,
+    ${OCCURRED_AT} AS "occurredAt", bytes,
     CASE WHEN bytes <= ${ROW_BYTES_MAX} THEN body END AS body
   FROM summed s WHERE total <= $4 ORDER BY ${inOrder('s')}`;
 }

@@ -135,6 +135,24 @@ describe('what the service refuses', () => {
     assert.deepEqual(await rowsOf('outbox'), []);
   });
 
+  test('is a time before the year 1 or after 9999, and the rest goes on; infinity is no time', async () => {
+    const refused = ['0044-03-15 BC', '0001-12-31 BC', '10000-01-01', '294276-12-31'];
+    for (const time of ['-infinity', ...refused, '0001-01-01', 'infinity']) {
+      const insert = `INSERT INTO outbox (type, body, occurred_at, created_at) VALUES ('odd.time', '{}', $1, $1)`;
+      await client.query(insert, [time]);
+    }
+    await relayOnce('--batch-size', '1');
+    const rows = await rowsOf('outbox', `to_char(occurred_at, 'FMYYYY BC') AS year, error->>'param' AS param`);
+    const params = Object.fromEntries(rows.map(({ year, param }) => [year, param]));
+    const param = '/occurred_at';
+    assert.deepEqual(params, { '44 BC': param, '1 BC': param, '10000 AD': param, '294276 AD': param });
+    const accepted = await acceptedOf(api, 'odd.time');
+    const years = accepted.map(({ occurred_at: at }) => at.slice(0, 4));
+    const thisYear = String(new Date().getUTCFullYear());
+    assert.deepEqual(years, [thisYear, '0001', thisYear]);
+    await client.query('DELETE FROM outbox');
+  });
+
   test('is no row when it is the key', async () => {
     await client.query(`INSERT INTO outbox (type, body) VALUES ('denied.key', '{}')`);
     for (const key of ['pr_test_wrong', await keyFor(service, 'read')]) {
