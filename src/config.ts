@@ -20,6 +20,8 @@ type Setting<T> = {
   /** What a flag's help calls the value. */
   value: string;
   meaning: string;
+  /** All that it takes. */
+  options?: readonly string[];
   /** Throws an Error whose message completes “NAME: …”. */
   parse: (text: string) => T;
   isSecret?: boolean;
@@ -315,7 +317,7 @@ function choice<const T extends string>(fallback: T, options: readonly T[], mean
     if (found === undefined) throw new Error(`"${given}" is not one of ${options.join(', ')}`);
     return found;
   };
-  return setting(fallback, { unit: options.join(', '), value: 'WORD', meaning, parse });
+  return setting(fallback, { unit: options.join(', '), value: 'WORD', meaning, options, parse });
 }
 
 /** `90s`, `12h`, `30d` as milliseconds; null: no duration. */

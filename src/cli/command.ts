@@ -12,6 +12,8 @@ export type Flag = {
   unit?: string;
   /** All that it takes; anything else is refused. */
   options?: readonly string[];
+  /** It takes several of them, comma-separated. */
+  isList?: boolean;
   default?: string;
   /** The parameter of the API that it gives, where that has another name: errors of the service name it. */
   param?: string;
@@ -138,7 +140,7 @@ function readArguments(flags: Record<string, Flag>, argv: readonly string[]): Ar
 
 type GivenFlag = { rawName: string; value: string | undefined; inlineValue: boolean | undefined };
 
-function valueOf({ type, value: shown, options }: Flag, given: GivenFlag): string | true {
+function valueOf({ type, value: shown, options, isList = false }: Flag, given: GivenFlag): string | true {
   const { rawName, value, inlineValue } = given;
   if (type === 'boolean') {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
@@ -148,10 +150,15 @@ function valueOf({ type, value: shown, options }: Flag, given: GivenFlag): strin
   if (value === undefined || (inlineValue === false && value.startsWith('-') && value !== '-')) {
     throw new UsageError(`${rawName} takes a value: ${rawName} ${shown}`);
   }
-  if (options !== undefined && !options.includes(value)) {
-    throw new UsageError(`${rawName}: "${value}" is not one of ${options.join(', ')}`);
-  }
+  const parts = isList ? partsOf(value) : [value];
+  const wrong = options === undefined ? undefined : parts.find((part) => !options.includes(part));
+  if (wrong !== undefined) throw new UsageError(`${rawName}: "${wrong}" is not one of ${options!.join(', ')}`);
   return value;
+}
+
+/** The parts of a list that a flag gives. */
+export function partsOf(value: string): string[] {
+  return value.split(',').map((part) => part.trim());
 }
 
 function unknownFlag(given: string, known: string[]): string {

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { styleText } from 'node:util';
 import { formatTime } from '../model/time.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { integerOf, JSON_FLAG } from './command.ts';
+import { integerOf, JSON_FLAG, partsOf } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { nextEnd } from './end.ts';
 import { shownJson, tell } from './output.ts';
@@ -77,7 +77,7 @@ async function receive(line: CommandLine): Promise<number> {
 
 function readOptions(line: CommandLine): Options {
   const text = line.textOf('secret');
-  const secrets = text === null ? [] : text.split(',').map((secret) => secret.trim());
+  const secrets = text === null ? [] : partsOf(text);
   return {
     port: integerOf(line, 'port', { fallback: PORT_DEFAULT, min: 0, max: 65_535 }),
     secretCount: secrets.length,

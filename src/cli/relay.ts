@@ -47,7 +47,7 @@ export const relayCommand: Command = {
       default: String(BATCH_SIZE_DEFAULT),
     },
     'print-schema': { type: 'boolean', meaning: 'print the SQL that makes the table, and end' },
-    'id-type': { type: 'string', meaning: 'of that SQL', value: 'TYPE', unit: ID_TYPES.join(', '), default: 'uuid' },
+    'id-type': { type: 'string', meaning: 'of that SQL', value: 'TYPE', options: ID_TYPES, default: 'uuid' },
   },
   words: [],
   run: relay,
@@ -57,7 +57,7 @@ async function relay(line: CommandLine): Promise<number> {
   const table = line.textOf('table') ?? TABLE_DEFAULT;
   if (!isTableName(table)) throw new UsageError(`--table: "${table}" is not of the form outbox or schema.outbox`);
   if (line.has('print-schema')) {
-    await print(printSchema(table, idTypeOf(line)));
+    await print(printSchema(table, (line.textOf('id-type') ?? 'uuid') as IdType));
     return 0;
   }
   const options = readOptions(line, table);
@@ -77,13 +77,6 @@ async function relay(line: CommandLine): Promise<number> {
 }
 
 // ── Flags ──
-
-function idTypeOf(line: CommandLine): IdType {
-  const given = line.textOf('id-type') ?? 'uuid';
-  const found = ID_TYPES.find((type) => type === given);
-  if (found === undefined) throw new UsageError(`--id-type: "${given}" is none of ${ID_TYPES.join(', ')}`);
-  return found;
-}
 
 type Options = Omit<RelayOptions, 'onNews'> & { sourceName: string; url: string };
 

@@ -36,14 +36,15 @@ const SHELLS: Record<string, Shell> = {
       `source ${join(folder, 'bash')}; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _postrider
        printf '%s\\n' "\${COMPREPLY[@]}"`,
       'bash',
-      ...words,
+      // As bash has the words of a line.
+      ...words.flatMap((word) => (word === '' ? [''] : word.split(/(=)/).filter((part) => part !== ''))),
     ],
   },
   // Only the last step, which needs a line editor, is played: what would be shown is printed.
   zsh: {
     argv: (words) => [
       '-fc',
-      `compdef() { : }; _files() { : }; compadd() { shift; print -rl -- "$@" };
+      `compdef() { : }; _files() { : }; compset() { : }; compadd() { shift; print -rl -- "$@" };
        _describe() { print -rl -- \${\${(P)2}%%:*} };
        source ${join(folder, 'zsh')}; words=("$@"); CURRENT=$#; _postrider`,
       'zsh',
@@ -58,6 +59,12 @@ const CASES: [words: string, offered: readonly string[], notOffered: readonly st
   ['postrider destinations ', ['list', 'create', 'recover'], ['destinations', 'revoke']],
   ['postrider destinations list --', ['--state', '--json', '--watch'], ['--forward-to', '--data']],
   ['postrider destinations list --state ', ['healthy', 'failing'], ['active', '--json']],
+  ['postrider destinations list --state=', ['healthy', 'failing'], ['active', '--json']],
+  ['postrider dlq replay --reason=g', ['gone'], ['--json']],
+  ['postrider keys create --mode ', ['test', 'live'], ['read']],
+  ['postrider keys create --scopes=pub', ['publish'], ['test']],
+  ['postrider keys create --scopes read,pub', ['publish'], ['test']],
+  ['postrider serve --log-level ', ['debug'], ['--json']],
   ['postrider listen --f', ['--forward-to'], ['--status']],
 ];
 
@@ -67,7 +74,8 @@ for (const [shell, { argv }] of Object.entries(SHELLS)) {
     if (isThere === null) return t.skip(`${shell} is not on this machine`);
     for (const [line, offered, notOffered] of CASES) {
       const { stdout, stderr } = await run(shell, argv(line.split(' ')), { env: { ...process.env, HOME: folder } });
-      const words = stdout.split('\n').map((one) => one.split('\t')[0]!);
+      // Some offer the whole word: --flag=value, or a list with what is there already.
+      const words = stdout.split('\n').map((one) => one.split('\t')[0]!.replace(/^.*[=,]/, ''));
       assert.equal(stderr, '', line);
       for (const word of offered) assert.ok(words.includes(word), `${line}: no ${word} in ${words.join(' ')}`);
       for (const word of notOffered) assert.ok(!words.includes(word), `${line}: ${word}`);

@@ -26,15 +26,24 @@ ${values.join('\n')}
 
 _postrider() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
-  local at='' words='' values='' i
+  local at='' words='' values='' before='' i
   for ((i = 1; i < COMP_CWORD && i < 3; i++)); do
     _postrider_words "\${at:+$at }\${COMP_WORDS[i]}" || break
     at="\${at:+$at }\${COMP_WORDS[i]}"
   done
   COMPREPLY=()
+  # Of --flag=value the "=" is a word of its own, unless COMP_WORDBREAKS was changed.
+  if [ "$current" = = ]; then current=
+  elif [ "$previous" = = ]; then previous=\${COMP_WORDS[COMP_CWORD-2]}
+  elif [[ $current == --*=* ]]; then
+    previous=\${current%%=*} before=$previous= current=\${current#*=}
+  fi
   if _postrider_values "$at $previous"; then
-    if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$current"));
-    else COMPREPLY=($(compgen -f -- "$current")); fi
+    # Of a list the last part.
+    if [ -n "$values" ]; then
+      before=$before\${current%"\${current##*,}"}
+      COMPREPLY=($(compgen -P "$before" -W "$values" -- "\${current##*,}"))
+    else COMPREPLY=($(compgen -P "$before" -f -- "$current")); fi
     return
   fi
   _postrider_words "$at"

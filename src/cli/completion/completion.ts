@@ -51,8 +51,8 @@ async function listOffers(entries: readonly (CommandEntry | GroupEntry)[]): Prom
     return [wordAt('', entry.name, entry.summary), ...verbs];
   });
   const flags = [...commands].flatMap(([at, command]) =>
-    Object.entries(flagsOf(command)).map(([name, { type, meaning, options = [] }]) => {
-      return { at, word: `--${name}`, meaning, takesValue: type === 'string', options };
+    Object.entries(flagsOf(command)).map(([name, { type, meaning, options = [], isList = false }]) => {
+      return { at, word: `--${name}`, meaning, takesValue: type === 'string', options, isList };
     }),
   );
   const shells = Object.keys(SHELLS).map((shell) => wordAt('completion', shell, `for ${shell}`));
@@ -60,5 +60,5 @@ async function listOffers(entries: readonly (CommandEntry | GroupEntry)[]): Prom
 }
 
 function wordAt(at: string, word: string, meaning: string): Offer {
-  return { at, word, meaning, takesValue: false, options: [] };
+  return { at, word, meaning, takesValue: false, options: [], isList: false };
 }

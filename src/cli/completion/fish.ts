@@ -8,9 +8,10 @@ export function fishScript(offers: readonly Offer[]): string {
       .filter((at) => at.includes(' '))
       .map((at) => at.split(' ')[0]!),
   );
-  const lines = offers.map(({ at, word, meaning, takesValue, options }) => {
+  const lines = offers.map(({ at, word, meaning, takesValue, options, isList }) => {
     const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a ${word}`;
-    const value = !takesValue ? '' : options.length === 0 ? ' -r' : ` -x -a ${quote(options.join(' '))}`;
+    const values = isList ? `(__fish_append , ${options.join(' ')})` : options.join(' ');
+    const value = !takesValue ? '' : options.length === 0 ? ' -r' : ` -x -a ${quote(values)}`;
     return `complete -c postrider -n ${quote(`__postrider_at ${quote(at)}`)} ${what}${value} -d ${quote(meaning)}`;
   });
   return `# fish completion of postrider: made by "postrider completion fish".

@@ -31,13 +31,19 @@ ${values.join('\n')}
 }
 
 _postrider() {
-  local at='' i
+  local at='' flag=\${words[CURRENT-1]} i
   local -a offers values
   for ((i = 2; i < CURRENT && i < 4; i++)); do
     _postrider_offers "\${at:+$at }\${words[i]}" || break
     at="\${at:+$at }\${words[i]}"
   done
-  if _postrider_values "$at \${words[CURRENT-1]}"; then
+  if [[ \${words[CURRENT]} = --*=* ]]; then
+    flag=\${words[CURRENT]%%=*}
+    compset -P 1 '*='
+  fi
+  if _postrider_values "$at $flag"; then
+    # Of a list the last part.
+    compset -P '*,'
     if (( \${#values} )); then compadd -- $values; else _files; fi
     return
   fi

@@ -7,7 +7,7 @@ import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { ToolStore } from '../../store/store.ts';
-import { JSON_FLAG } from '../command.ts';
+import { JSON_FLAG, partsOf } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
 import { STORE_SETTINGS, withStore, withStoreOrNew } from '../with-store.ts';
@@ -17,6 +17,7 @@ import { presentKey } from './present-key.ts';
 import type { PresentedKey } from './present-key.ts';
 import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
 
+const MODES: readonly Mode[] = ['test', 'live'];
 const NAME_LENGTH_MAX = 256;
 /** The last day that the API can write. */
 const EXPIRES_AT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
@@ -30,16 +31,17 @@ export const createKeyCommand: Command = {
   flags: {
     mode: {
       type: 'string',
-      meaning: 'the environment that the key is for',
+      meaning: 'the environment that the key is for; required',
       value: 'MODE',
-      unit: 'test, live; required',
+      options: MODES,
     },
     name: { type: 'string', meaning: 'a label for people', value: 'NAME', unit: `1-${NAME_LENGTH_MAX} characters` },
     scopes: {
       type: 'string',
       meaning: 'what the key may do, comma-separated',
       value: 'LIST',
-      unit: SCOPES.join(', '),
+      options: SCOPES,
+      isList: true,
       default: 'all but admin',
     },
     expires: {
@@ -110,7 +112,7 @@ function describe({ id, mode, scopes, expires_at: expiresAt }: Described): strin
 }
 
 function modeOf(text: string | null): Mode {
-  if (text === 'test' || text === 'live') return text;
+  if (text !== null) return text as Mode;
   throw new UsageError('say which environment the key is for: --mode test or --mode live');
 }
 
@@ -123,13 +125,7 @@ function nameOf(text: string | null): string | null {
 
 function scopesOf(text: string | null): Scope[] {
   if (text === null) return [...DEFAULT_SCOPES];
-  return [...new Set(text.split(',').map((word) => scopeOf(word.trim())))];
-}
-
-function scopeOf(word: string): Scope {
-  const scope = SCOPES.find((candidate) => candidate === word);
-  if (scope === undefined) throw new UsageError(`--scopes: "${word}" is not a scope; they are ${SCOPES.join(', ')}`);
-  return scope;
+  return [...new Set(partsOf(text) as Scope[])];
 }
 
 function expiryOf(text: string | null): number | null {

@@ -6,6 +6,7 @@ import { findPatternFault } from '../../model/event-type.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { systemRandom } from '../../runtime/random.ts';
 import { isLiveKey } from '../api/connection.ts';
+import { partsOf } from '../command.ts';
 import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { nextEnd } from '../end.ts';
@@ -72,7 +73,7 @@ function readTarget(text: string | null): URL {
 }
 
 function readTypes(text: string): string[] {
-  const types = text.split(',').map((one) => one.trim());
+  const types = partsOf(text);
   for (const type of types) {
     const fault = findPatternFault(type);
     if (fault !== null) throw new UsageError(`--types: "${type}": ${fault}`);
