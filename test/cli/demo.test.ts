@@ -9,6 +9,7 @@ import { after, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { NEXT_STEPS } from '../../demo/next-steps.ts';
+import { quote } from '../../src/cli/next-command.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), 'demo-test-'));
@@ -178,13 +179,12 @@ describe('ending early', () => {
 test('what it says to try next works when pasted', async (t) => {
   const dataDir = join(folder, 'data');
   const [start, receive, ...pasted] = NEXT_STEPS.split('\n').filter((line) => line.startsWith('  '));
-  assert.deepEqual([start, receive], ['  npm start', '  bin/postrider receive']);
-  const service = startLong(t, 'scripts/start', ['--port', '0', '--data-dir', dataDir, '--dashboard', 'off']);
-  const receiver = startLong(t, 'bin/postrider', ['receive', '--port', '0']);
+  const service = startLong(t, `${start} --port 0 --data-dir ${quote(dataDir)}`);
+  const receiver = startLong(t, `${receive} --port 0`);
   const [, servicePort] = await service.until(/listening on http:\/\/127\.0\.0\.1:(\d+)/);
   const [, receiverPort] = await receiver.until(/Receiving on http:\/\/127\.0\.0\.1:(\d+)/);
-  const script = pasted.join('\n').replaceAll(':8383/', `:${servicePort}/`).replaceAll(':8384/', `:${receiverPort}/`);
-  const env = { ...process.env, POSTRIDER_DATA_DIR: dataDir };
+  const script = pasted.join('\n').replaceAll(':8384/', `:${receiverPort}/`);
+  const env = { ...process.env, POSTRIDER_DATA_DIR: dataDir, POSTRIDER_URL: `http://127.0.0.1:${servicePort}` };
   const shell = spawn('bash', ['-c', script], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -193,9 +193,12 @@ test('what it says to try next works when pasted', async (t) => {
   await receiver.until(/order\.paid {2}not checked {2}→ 200\n.*attempt 1\n.*"total":9\.90/);
 });
 
-/** A command that runs until the test ends. `until` waits for it to print something, or to end. */
-function startLong(t: TestContext, command: string, flags: string[]) {
-  const child = spawn(join(ROOT, command), flags, { stdio: ['ignore', 'pipe', 'pipe'] });
+/** What is typed as this line, in the shell's own process, until the test ends. `until` waits for what it prints. */
+function startLong(t: TestContext, command: string) {
+  const child = spawn('sh', ['-c', command.replace('bin/', 'exec bin/')], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   t.after(() => child.kill('SIGKILL'));
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
