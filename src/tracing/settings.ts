@@ -2,7 +2,9 @@
 // (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/), as far as it is read here. Where
 // they go is read by the exporter itself, from OTEL_EXPORTER_OTLP_…; what would keep all of them from going there is
 // refused here, for the exporter passes over it in silence.
-import { validateHeaderName, validateHeaderValue } from 'node:http';
+
+// Not imported: see api/http/node-server.ts.
+const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
 
 export type TraceSettings = {
   /** A trace that a producer has begun is sampled if and only if the producer samples it. */
