@@ -50,6 +50,7 @@ describe('a path', () => {
 
   const brackets = `a step in brackets is ['name'], ["name"], [0], [-1] (the last) or [*]`;
   const name = "after . comes a name of letters, digits and _; write any other name as ['the name']";
+  const digit = "write an element as [0], and a name that begins with a digit as ['0']";
   const single = 'a step selects by one name, one index or [*]; lists and slices are not supported';
   const descendants = 'a path goes one level a step: write .name for each, ".." is not supported';
   const begin = `a step begins with . or [, as in .name or ['name']`;
@@ -61,11 +62,14 @@ describe('a path', () => {
     ['@.a', 'a path begins with $, the event\'s body, as in "$.name"'],
     ['$a', `${begin} (after "$")`],
     ['$.a b', `${begin} (after "$.a")`],
-    ['$.a-b', `${begin} (after "$.a")`],
+    ['$.a-b', `${name} (after "$.a")`],
+    ["$['a']b", `${begin} (after "$['a']")`],
     ['$.a ', 'a path ends without blanks (after "$.a")'],
     ['$.', `${name} (after "$")`],
     ['$. a', `${name} (after "$")`],
-    ['$.1a', `${name} (after "$")`],
+    ['$.1a', `${digit} (after "$")`],
+    ['$.a.0.b', `${digit} (after "$.a")`],
+    ['$.a.-1', `${digit} (after "$.a")`],
     ["$.'a'", `${name} (after "$")`],
     ['$.a.\ud800', `${name} (after "$.a")`],
     ['$.a.*', 'write [*] instead of .* (after "$.a")'],

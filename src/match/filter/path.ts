@@ -56,7 +56,7 @@ function readPath(text: string): FilterPath | string {
   while (end < text.length) {
     STEP.lastIndex = end;
     const groups = STEP.exec(text)?.groups;
-    if (groups === undefined) return `${explainStep(text.slice(end))} (after ${quote(text.slice(0, end))})`;
+    if (groups === undefined) return `${explainStep(text, end)} (after ${quote(text.slice(0, end))})`;
     const step = readStep(groups);
     if (typeof step === 'number' && !Number.isSafeInteger(step)) return 'an index lies within ±(2^53 - 1)';
     steps.push(step);
@@ -98,7 +98,11 @@ function explainStart(text: string): string {
   return `a path begins with $, the event's body, as in ${quote(`$${name}`)}`;
 }
 
-function explainStep(rest: string): string {
+const NAME_CHARACTERS = "after . comes a name of letters, digits and _; write any other name as ['the name']";
+
+/** Why no step begins at `end`. */
+function explainStep(text: string, end: number): string {
+  const rest = text.slice(end);
   const step = rest.trimStart();
   if (step.startsWith('..')) return 'a path goes one level a step: write .name for each, ".." is not supported';
   if (step.startsWith('.*')) return 'write [*] instead of .*';
@@ -106,7 +110,10 @@ function explainStep(rest: string): string {
   if (/^\[[^'"]*[,:]/.test(step))
     return 'a step selects by one name, one index or [*]; lists and slices are not supported';
   if (step.startsWith('[')) return `a step in brackets is ['name'], ["name"], [0], [-1] (the last) or [*]`;
-  if (step.startsWith('.'))
-    return "after . comes a name of letters, digits and _; write any other name as ['the name']";
-  return step === '' ? 'a path ends without blanks' : `a step begins with . or [, as in .name or ['name']`;
+  if (/^\.-?[0-9]/.test(step)) return "write an element as [0], and a name that begins with a digit as ['0']";
+  if (step.startsWith('.')) return NAME_CHARACTERS;
+  if (step === '') return 'a path ends without blanks';
+  // As in $.order-id: the name itself goes on.
+  if (step === rest && end > 1 && text[end - 1] !== ']') return NAME_CHARACTERS;
+  return `a step begins with . or [, as in .name or ['name']`;
 }
