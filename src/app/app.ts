@@ -7,6 +7,7 @@ import { isLoopbackHost } from '../api/session/origin.ts';
 import { VERSION } from '../config.ts';
 import type { Settings } from '../config.ts';
 import { createAdjustableClock, systemClock } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import { watchEventLoopDelay } from '../runtime/event-loop.ts';
 import type { Log } from '../runtime/log.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -45,7 +46,7 @@ export async function startApp({ settings, traces, log, store, masterKey }: AppO
   const clock = createAdjustableClock(systemClock);
   const onError = createOnError({ metrics, log });
   const network = createNetwork({ settings, clock, onFault: (error) => onError(error, 'attempt') });
-  const exporting = traces === null ? null : await loadExporting(traces);
+  const exporting = traces === null ? null : await loadExporting(traces, { clock, log });
   const service = await createService({
     settings,
     store,
@@ -68,7 +69,7 @@ export async function startApp({ settings, traces, log, store, masterKey }: AppO
   const stop = async (): Promise<void> => {
     await Promise.all([service.drain(), server.close()]);
     await service.close();
-    await exporting?.close().catch((error: unknown) => onError(error, 'stop'));
+    await exporting?.close();
   };
   const listensAt = `${hostInUrl(settings.HOST)}:${port}`;
   try {
@@ -89,9 +90,14 @@ function makeSignInLink({ api }: Service, baseUrl: string): string | null {
 }
 
 /** The packages are loaded only where traces are asked for: that takes longer than all the rest of a start. */
-async function loadExporting(traces: TraceSettings): Promise<Exporting> {
+async function loadExporting(settings: TraceSettings, { clock, log }: { clock: Clock; log: Log }): Promise<Exporting> {
   const { createExporting } = await import('../tracing/opentelemetry.ts');
-  return createExporting(traces, VERSION);
+  return createExporting({
+    settings,
+    version: VERSION,
+    monotonic: () => clock.monotonic(),
+    onDropped: (dropped, error) => log.warn({ dropped, error }, 'the collector does not take spans: they are dropped'),
+  });
 }
 
 /** IPv6 addresses go in brackets; "any address" is reached by loopback. */

@@ -6,7 +6,7 @@ import type { HrTime, SpanContext } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
-import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { TraceSettings } from './settings.ts';
 import type { Span, SpanName, SpanSink } from './tracer.ts';
 
@@ -24,9 +24,18 @@ const KINDS: Record<SpanName, SpanKind> = {
 
 type Origin = Pick<ReadableSpan, 'resource' | 'instrumentationScope'>;
 
-export function createExporting(settings: TraceSettings, version: string): Exporting {
+type ExportingOptions = {
+  settings: TraceSettings;
+  version: string;
+  /** Milliseconds; never goes back. */
+  monotonic: () => number;
+  /** Called at most once a minute; with the spans that were dropped since. */
+  onDropped: (dropped: number, error: string) => void;
+};
+
+export function createExporting({ settings, version, monotonic, onDropped }: ExportingOptions): Exporting {
   const processor = new BatchSpanProcessor({
-    exporter: new OTLPTraceExporter(),
+    exporter: tellOfFailures(new OTLPTraceExporter(), { monotonic, onDropped }),
     maxQueueSize: settings.queueMax,
     maxExportBatchSize: Math.min(settings.batchMax, settings.queueMax),
     scheduledDelayMillis: settings.delayMs,
@@ -43,8 +52,38 @@ export function createExporting(settings: TraceSettings, version: string): Expor
       return sampler.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
     },
     end: (span) => processor.onEnd(toReadable(span, origin)),
-    close: () => processor.shutdown(),
+    // Spans that are dropped at the end have been told of, like all before.
+    close: () => processor.shutdown().catch(() => undefined),
   };
+}
+
+const TOLD_EVERY_MS = 60_000;
+
+type Telling = Pick<ExportingOptions, 'monotonic' | 'onDropped'>;
+
+/** The packages drop what cannot be sent without a word: a mistyped address would show only by what is missing. */
+function tellOfFailures(exporter: SpanExporter, { monotonic, onDropped }: Telling): SpanExporter {
+  let toldAt = -Infinity;
+  let dropped = 0;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        done(result);
+        if (result.error === undefined) return;
+        dropped += spans.length;
+        if (monotonic() - toldAt < TOLD_EVERY_MS) return;
+        onDropped(dropped, describe(result.error));
+        toldAt = monotonic();
+        dropped = 0;
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+/** The message of what Node reports for a name with several addresses is empty; it has a code. */
+function describe(error: Error & { code?: unknown }): string {
+  return error.message === '' && typeof error.code === 'string' ? error.code : error.message;
 }
 
 function toReadable(span: Span, origin: Origin): ReadableSpan {

@@ -62,7 +62,7 @@ describe('traces that are asked for', () => {
     assert.ok(spans.every(({ traceId }) => traceId !== TRACE));
   });
 
-  test('a collector that is away costs no delivery, and a stop does not wait for it for long', async (t) => {
+  test('a collector that is away is told of, costs no delivery, and holds up no stop for long', async (t) => {
     const service = new Service({}, tracesTo('http://127.0.0.1:9'));
     t.after(() => service.end());
     await service.start();
@@ -70,7 +70,14 @@ describe('traces that are asked for', () => {
     await new Api(service).subscribed(receiver.url, 'traced.away');
     await publish(service, 'traced.away', null);
     await receiver.arrived(1);
+    const isTold = (): boolean =>
+      service.logEntries().some(({ error }) => error === 'connect ECONNREFUSED 127.0.0.1:9');
+    while (!isTold()) await service.activity();
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
+    assert.deepEqual(
+      service.logEntries().filter(({ level }) => level === 'error'),
+      [],
+    );
   });
 });
 
