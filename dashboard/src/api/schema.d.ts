@@ -1419,7 +1419,7 @@ export interface components {
             next_cursor: components["schemas"]["Cursor"] | null;
         };
         /**
-         * @description An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event but the service’s own, `postrider.…`).
+         * @description An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event; a subscription to it gets all but the service’s own, `postrider.…`).
          * @example order.*
          */
         EventTypePattern: string;

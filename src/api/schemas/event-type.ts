@@ -15,8 +15,8 @@ export const eventType = named(
 
 const patternText = Type.String({
   description:
-    'An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event but the ' +
-    'service’s own, `postrider.…`).',
+    'An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event; a ' +
+    'subscription to it gets all but the service’s own, `postrider.…`).',
   examples: ['order.*'],
 });
 export const eventTypePattern = named(
