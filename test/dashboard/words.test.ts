@@ -6,6 +6,7 @@ import { headersOf } from '../../dashboard/src/words/headers.ts';
 import { parseId } from '../../dashboard/src/words/ids.ts';
 import { percent } from '../../dashboard/src/words/numbers.ts';
 import { countdown, momentOf, relative } from '../../dashboard/src/words/time.ts';
+import { isMatchedBy, sayUntried } from '../../dashboard/src/words/trials.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
@@ -34,6 +35,15 @@ test('what is no header is named, and not stored under another name', () => {
   for (const line of ['authorization', ': secret']) {
     assert.throws(() => headersOf(`x-a: 1\n${line}`), { name: 'SyntaxError', message: new RegExp(line) });
   }
+});
+
+test('a subscription is tried on what it may get, and a service that is busy has erased no body', () => {
+  const types = ['order.paid', 'postrider.delivery.dead'];
+  const matched = (pattern: string) => types.filter((type) => isMatchedBy(pattern, type));
+  assert.deepEqual([matched('**'), matched('postrider.**')], [types.slice(0, 1), types]);
+  const said = [null, 'event_too_old', 'rate_limited', 'unavailable'].map(sayUntried);
+  const busy = 'Could not be tried just now';
+  assert.deepEqual(said, ['Not known', 'Its body is erased', busy, busy]);
 });
 
 test('a failure among many is not rounded away', () => {

@@ -1,9 +1,11 @@
 // Which of the last events of its type a subscription wants, and the conditions that decide: judged by the service.
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { ApiError } from '../api/client.ts';
 import type { PostriderEvent, Schemas, Subscription } from '../api/client.ts';
 import { eventsQuery, explainQuery } from '../api/queries.ts';
 import { plural } from '../words/numbers.ts';
+import { isMatchedBy, sayUntried } from '../words/trials.ts';
 import { useMode } from './environment.ts';
 import { Conditions } from './explained.tsx';
 import { Badge, Fault, Time } from './show.tsx';
@@ -14,7 +16,8 @@ const EVENTS_MAX = 20;
 export function SubscriptionTrial({ subscription }: { subscription: Subscription }) {
   const mode = useMode();
   const { data, error } = useQuery(eventsQuery(mode, { type: subscription.event_type }));
-  const events = data?.data.slice(0, EVENTS_MAX) ?? [];
+  const matched = data?.data.filter(({ type }) => isMatchedBy(subscription.event_type, type)) ?? [];
+  const events = matched.slice(0, EVENTS_MAX);
   const explained = useQueries({ queries: events.map(({ event_id: id }) => explainQuery(mode, { event_id: id })) });
   const found = explained.map((answer) =>
     answer.data?.subscriptions.find(({ subscription_id: id }) => id === subscription.id),
@@ -52,7 +55,7 @@ function Judged({ event, found, error }: JudgedProps) {
         {found !== undefined && (
           <Badge tone={found.matches ? 'good' : 'idle'}>{found.matches ? 'Wanted' : 'Not wanted'}</Badge>
         )}
-        {found === undefined && <Badge tone="wait">{error === null ? 'Not known' : 'Its body is erased'}</Badge>}
+        {found === undefined && <Badge tone="wait">{sayUntried(error instanceof ApiError ? error.code : null)}</Badge>}
         <Link to="/$mode/events/$id" params={{ mode, id: event.event_id }}>
           {event.type}
         </Link>
