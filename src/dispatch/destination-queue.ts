@@ -57,7 +57,7 @@ export class DestinationQueue {
     this.#destination = destination;
     this.#schedule = resolveSchedule(destination.retryPolicy);
     this.#state = destination.status;
-    this.health = new Health(destination.id, destination.maxInFlight, stored);
+    this.health = new Health(destination.id, destination.maxInFlight, stored, at);
     this.pace = new Pace(destination.ratePerSecond, at, ownedSince);
   }
 
@@ -85,7 +85,7 @@ export class DestinationQueue {
   /** There is nothing to do, and nothing to remember that a new queue would not know. */
   isIdle(at: Instant): boolean {
     const hasWork = !this.backlog.isEmpty() || this.#state === 'pausing';
-    return !hasWork && this.health.isNeutral(at.now) && this.pace.isNeutral(at);
+    return !hasWork && this.health.isNeutral(at) && this.pace.isNeutral(at);
   }
 
   // ── What comes in ──
@@ -97,8 +97,8 @@ export class DestinationQueue {
   }
 
   /** What it would take from the store now. */
-  appetite(room: number, { now }: Instant): Appetite {
-    return { room, now, onlyForced: this.isPaused || this.health.heldUntil > now };
+  appetite(room: number, at: Instant): Appetite {
+    return { room, now: at.now, onlyForced: this.isPaused || this.health.heldMs(at) > 0 };
   }
 
   /** `refill`: null where the read failed. */
@@ -118,9 +118,11 @@ export class DestinationQueue {
     if (isForced(first)) return this.pace.forcedMayStartAt(at, unsentCount);
     if (this.isPaused) return NEVER;
     // Deliveries in memory were due when they came, and stay due if the wall clock is set back.
-    const heldMs = Math.max(0, this.health.heldUntil - at.now);
     const { inFlightLimit, spacingMs } = this.health;
-    const startAt = Math.max(this.pace.scheduledMayStartAt(at, unsentCount, spacingMs), at.monotonic + heldMs);
+    const startAt = Math.max(
+      this.pace.scheduledMayStartAt(at, unsentCount, spacingMs),
+      at.monotonic + this.health.heldMs(at),
+    );
     if (currentCount < Math.min(inFlightLimit, this.#window.size(at.monotonic))) return startAt;
     // Nothing comes back: one more now and then finds out when the receiver answers again.
     return Math.max(startAt, lastStartAt + PROBE_INTERVAL_MS);
@@ -136,9 +138,9 @@ export class DestinationQueue {
    * into the store.
    */
   nextLookAt(at: Instant, startAt: number): number {
-    const storeAt = Math.max(this.backlog.storeDueAt(), this.health.heldUntil);
-    if (this.isPaused || storeAt === NEVER || storeAt <= at.now) return startAt;
-    return Math.min(startAt, at.monotonic + (storeAt - at.now));
+    const waitMs = Math.max(this.backlog.storeDueAt() - at.now, this.health.heldMs(at));
+    if (this.isPaused || waitMs === NEVER || waitMs <= 0) return startAt;
+    return Math.min(startAt, at.monotonic + waitMs);
   }
 
   /** Takes the first waiting delivery onto the wire; call only when `startableAt` has come. */
@@ -148,9 +150,9 @@ export class DestinationQueue {
   }
 
   /** Whether what was started must not be sent after all: since then the destination was changed, or held. */
-  isHeldBack(delivery: OpenDelivery, now: number): boolean {
+  isHeldBack(delivery: OpenDelivery, at: Instant): boolean {
     if (this.inFlight.sentCount >= this.#destination.maxInFlight) return true;
-    return !isForced(delivery) && (this.isPaused || this.health.heldUntil > now);
+    return !isForced(delivery) && (this.isPaused || this.health.heldMs(at) > 0);
   }
 
   /** The request of an attempt goes out. */
@@ -203,13 +205,13 @@ export type DestinationLoad = {
 
 export function loadOf(
   { destination, isPaused, inFlight, health, backlog }: DestinationQueue,
-  now: number,
+  at: Instant,
 ): DestinationLoad {
-  const dueAt = isPaused || health.heldUntil > now ? NEVER : backlog.earliestDueAt();
+  const dueAt = isPaused || health.heldMs(at) > 0 ? NEVER : backlog.earliestDueAt();
   return {
     destination,
     inFlight: inFlight.count,
     inFlightLimit: Math.min(destination.maxInFlight, health.inFlightLimit),
-    overdueSince: dueAt < now ? dueAt : null,
+    overdueSince: dueAt < at.now ? dueAt : null,
   };
 }

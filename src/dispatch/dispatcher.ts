@@ -193,13 +193,13 @@ export class Dispatcher {
 
   /** How every destination is doing that is in memory: those with anything to send, and some more. */
   *listLoads(): Iterable<DestinationLoad> {
-    const { now } = this.#queues.instant();
-    for (const queue of this.#queues.list()) yield loadOf(queue, now);
+    const at = this.#queues.instant();
+    for (const queue of this.#queues.list()) yield loadOf(queue, at);
   }
 
   loadOf(id: DestinationId): DestinationLoad | null {
     const queue = this.#queues.get(id);
-    return queue === undefined ? null : loadOf(queue, this.#queues.instant().now);
+    return queue === undefined ? null : loadOf(queue, this.#queues.instant());
   }
 
   // ── From ready to settled ──

@@ -3,6 +3,7 @@
 import type { AttemptResult, Outcome } from '../model/attempt.ts';
 import type { DestinationHealth, FailureStreak } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
+import type { Instant } from './instant.ts';
 
 const SPACING_FIRST_MS = 10;
 const SPACING_MAX_MS = 1_000;
@@ -27,15 +28,15 @@ export class Health {
   #max: number;
   #limit: number;
   #spacingMs = 0;
-  #heldUntil: number;
+  readonly #hold = new Hold();
   #failingSince: number | null;
   #failureCount: number;
 
-  constructor(destinationId: DestinationId, maxInFlight: number, stored: DestinationHealth | null) {
+  constructor(destinationId: DestinationId, maxInFlight: number, stored: DestinationHealth | null, at: Instant) {
     this.#destinationId = destinationId;
     this.#max = maxInFlight;
     this.#limit = maxInFlight;
-    this.#heldUntil = stored?.heldUntil ?? 0;
+    this.#hold.extend(stored?.heldUntil ?? 0, at);
     this.#failingSince = stored?.failingSince ?? null;
     this.#failureCount = stored?.failureCount ?? 0;
   }
@@ -50,9 +51,9 @@ export class Health {
     return this.#spacingMs;
   }
 
-  /** Unix ms until which the receiver wants nothing; forced attempts go out all the same. 0: no hold. */
-  get heldUntil(): number {
-    return this.#heldUntil;
+  /** For how many ms the receiver wants nothing; forced attempts go out all the same. 0: no hold. */
+  heldMs(at: Instant): number {
+    return this.#hold.leftMs(at);
   }
 
   /** What has failed since the last success; null: nothing. */
@@ -67,14 +68,15 @@ export class Health {
   note(
     result: AttemptResult,
     event: { endedAt: number; heldUntil: number; isLate?: boolean },
+    at: Instant,
   ): DestinationHealth | null {
     if (result.outcome === 'cancelled') return null;
-    if (result.outcome === 'succeeded') return this.#noteSuccess(event.endedAt);
+    if (result.outcome === 'succeeded') return this.#noteSuccess(at);
     if (isOverload(result) && event.isLate !== true) this.#slowDown();
-    this.#heldUntil = Math.max(this.#heldUntil, event.heldUntil);
+    this.#hold.extend(event.heldUntil, at);
     this.#failingSince ??= event.endedAt;
     this.#failureCount++;
-    return this.#toStore(event.endedAt);
+    return this.#toStore(at);
   }
 
   /** No success for `failingAfterMs`, and enough failures to be sure. 0 turns it off. */
@@ -97,18 +99,18 @@ export class Health {
   }
 
   /** There is nothing to remember. */
-  isNeutral(now: number): boolean {
+  isNeutral(at: Instant): boolean {
     const isUnhindered = this.#limit === this.#max && this.#spacingMs === 0;
-    return isUnhindered && this.#failingSince === null && this.#heldUntil <= now;
+    return isUnhindered && this.#failingSince === null && this.heldMs(at) === 0;
   }
 
-  #noteSuccess(now: number): DestinationHealth | null {
+  #noteSuccess(at: Instant): DestinationHealth | null {
     this.#limit = Math.min(this.#max, this.#limit + 1);
     this.#spacingMs = this.#spacingMs <= SPACING_FIRST_MS ? 0 : this.#spacingMs / 2;
     if (this.#failingSince === null) return null;
     this.#failingSince = null;
     this.#failureCount = 0;
-    return this.#toStore(now);
+    return this.#toStore(at);
   }
 
   #slowDown(): void {
@@ -116,13 +118,13 @@ export class Health {
     this.#spacingMs = Math.min(SPACING_MAX_MS, this.#spacingMs === 0 ? SPACING_FIRST_MS : this.#spacingMs * 2);
   }
 
-  #toStore(now: number): DestinationHealth {
+  #toStore(at: Instant): DestinationHealth {
     return {
       destinationId: this.#destinationId,
       failingSince: this.#failingSince,
       failureCount: this.#failureCount,
       // A hold that is over is not worth a row.
-      heldUntil: this.#heldUntil > now ? this.#heldUntil : null,
+      heldUntil: this.heldMs(at) > 0 ? this.#hold.until : null,
     };
   }
 }
@@ -130,4 +132,30 @@ export class Health {
 function isOverload(result: AttemptResult): boolean {
   const code = result.responseCode;
   return IS_OVERLOAD[result.outcome] || code === 429 || (code !== null && code >= 500);
+}
+
+/**
+ * Until when a receiver wants nothing. It asked for so long, not for a time of day: the hold is over as soon as one of
+ * the clocks says so, for one that is set back by an hour would hold the destination an hour longer.
+ */
+class Hold {
+  #until = 0;
+  /** Monotonic ms. */
+  #endsAt = 0;
+
+  /** Unix ms. */
+  get until(): number {
+    return this.#until;
+  }
+
+  leftMs({ now, monotonic }: Instant): number {
+    return Math.max(0, Math.min(this.#until - now, this.#endsAt - monotonic));
+  }
+
+  extend(until: number, at: Instant): void {
+    const heldMs = until - at.now;
+    if (heldMs <= this.leftMs(at)) return;
+    this.#until = until;
+    this.#endsAt = at.monotonic + heldMs;
+  }
 }

@@ -114,7 +114,8 @@ export class AttemptPipeline {
     const { delivery } = attempt;
     if (!this.#isStillWanted(queue, attempt)) return NOT_OURS;
     // Without a lease nothing is sent. The lease may yet be renewed, or the queue be released: until then it stays due.
-    const mayBeSent = ownership.mayStart(queue.id) && !queue.isHeldBack(delivery, clock.now());
+    const mayBeSent =
+      ownership.mayStart(queue.id) && !queue.isHeldBack(delivery, { now: clock.now(), monotonic: clock.monotonic() });
     return mayBeSent ? null : { result: null, dueAt: delivery.dueAt };
   }
 
@@ -152,8 +153,9 @@ export class AttemptPipeline {
     const { clock, clockTrust, failingAfterMs } = this.#options;
     const isLate = queue.inFlight.isLeftBehind(attempt);
     const isAnswer = result.responseCode !== null && result.outcome !== 'timed_out';
-    if (isAnswer) queue.noteAnswer(attempt, { now: clock.now(), monotonic: clock.monotonic() });
-    const health = queue.health.note(result, { endedAt, heldUntil, isLate });
+    const at = { now: clock.now(), monotonic: clock.monotonic() };
+    if (isAnswer) queue.noteAnswer(attempt, at);
+    const health = queue.health.note(result, { endedAt, heldUntil, isLate }, at);
     return { health, isFailing: queue.health.isFailingFor(failingAfterMs, endedAt) && clockTrust.isSettled() };
   }
 }

@@ -89,7 +89,7 @@ describe('a forced attempt', () => {
     queue.backlog.force(forced(1));
     assert.equal(startAll(queue).length, 0);
     queue.change(destinationWith({ status: 'paused', pausedReason: 'manual' }), at());
-    assert.ok(queue.isHeldBack(attempting!.delivery, NOW), 'it was started as a scheduled one');
+    assert.ok(queue.isHeldBack(attempting!.delivery, at()), 'it was started as a scheduled one');
     queue.inFlight.end(attempting!);
     queue.backlog.settle(idOf(1), NOW);
     assert.equal(queue.backlog.refillBounds(queue.appetite(CAPACITY, at())).dueBy, FORCED_DUE_AT);
@@ -154,13 +154,13 @@ describe('between the start and the sending', () => {
     const queue = queueOf();
     for (const n of [1, 2]) queue.offer(delivery(n), CAPACITY, at());
     const [first, second] = startAll(queue);
-    assert.equal(queue.isHeldBack(first!.delivery, NOW), false);
+    assert.equal(queue.isHeldBack(first!.delivery, at()), false);
     queue.send(first!, at());
     queue.change(destinationWith({ maxInFlight: 1 }), at());
-    assert.equal(queue.isHeldBack(second!.delivery, NOW), true);
+    assert.equal(queue.isHeldBack(second!.delivery, at()), true);
     queue.change(destinationWith({ status: 'paused', pausedReason: 'manual' }), at());
-    assert.equal(queue.isHeldBack(second!.delivery, NOW), true);
-    assert.equal(queue.isHeldBack(forced(2), NOW), false, 'but not a forced one');
+    assert.equal(queue.isHeldBack(second!.delivery, at()), true);
+    assert.equal(queue.isHeldBack(forced(2), at()), false, 'but not a forced one');
   });
 
   test('what could not be sent rests the whole destination, forced attempts too', () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Health } from '../../src/dispatch/health.ts';
+import type { Instant } from '../../src/dispatch/instant.ts';
 import { InFlight, Window } from '../../src/dispatch/in-flight.ts';
 import { RateLimit } from '../../src/dispatch/pace.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
@@ -68,6 +69,9 @@ describe('rate_per_second', () => {
 const DAY_MS = 86_400_000;
 const event = { endedAt: 1_000, heldUntil: 0 };
 
+/** Both clocks, which agree. */
+const at = (ms = 0): Instant => ({ now: ms, monotonic: ms });
+
 function ended(outcome: AttemptResult['outcome'], responseCode: number | null = null): AttemptResult {
   return { outcome, responseCode } as AttemptResult;
 }
@@ -103,9 +107,9 @@ describe('what is in flight', () => {
 
 describe('health', () => {
   test('trouble halves what may be on the wire, down to one, and spaces the starts, up to a second', () => {
-    const health = new Health('dst_1', 50, null);
+    const health = new Health('dst_1', 50, null, at());
     const seen = Array.from({ length: 9 }, () => {
-      health.note(ended('timed_out'), event);
+      health.note(ended('timed_out'), event, at());
       return [health.inFlightLimit, health.spacingMs];
     });
     assert.deepEqual(seen.slice(0, 3), [
@@ -124,57 +128,72 @@ describe('health', () => {
     [302, false],
   ] as const) {
     test(`a ${code} ${isTrouble ? 'is' : 'is no'} sign of overload`, () => {
-      const health = new Health('dst_1', 50, null);
-      health.note(ended('bad_status', code), event);
+      const health = new Health('dst_1', 50, null, at());
+      health.note(ended('bad_status', code), event, at());
       assert.equal(health.inFlightLimit < 50, isTrouble);
     });
   }
 
   test('what the receiver has left behind, having answered later ones, says nothing of how it is now', () => {
-    const health = new Health('dst_1', 50, null);
-    const noted = health.note(ended('timed_out'), { ...event, isLate: true });
+    const health = new Health('dst_1', 50, null, at());
+    const noted = health.note(ended('timed_out'), { ...event, isLate: true }, at());
     assert.deepEqual([health.inFlightLimit, health.spacingMs, noted?.failureCount], [50, 0, 1]);
   });
 
   test('successes give it back', () => {
-    const health = new Health('dst_1', 4, null);
-    for (let i = 0; i < 10; i++) health.note(ended('connect_failed'), event);
-    for (let i = 0; i < 10; i++) health.note(ended('succeeded', 200), event);
-    assert.deepEqual([health.inFlightLimit, health.spacingMs, health.isNeutral(2_000)], [4, 0, true]);
+    const health = new Health('dst_1', 4, null, at());
+    for (let i = 0; i < 10; i++) health.note(ended('connect_failed'), event, at());
+    for (let i = 0; i < 10; i++) health.note(ended('succeeded', 200), event, at());
+    assert.deepEqual([health.inFlightLimit, health.spacingMs, health.isNeutral(at(2_000))], [4, 0, true]);
   });
 
   test('only ten failures and more, over all of the time, without a success, are failing', () => {
-    const health = new Health('dst_1', 4, null);
-    for (let i = 0; i < 9; i++) health.note(ended('bad_status', 500), { endedAt: i * DAY_MS, heldUntil: 0 });
+    const health = new Health('dst_1', 4, null, at());
+    for (let i = 0; i < 9; i++)
+      health.note(ended('bad_status', 500), { endedAt: i * DAY_MS, heldUntil: 0 }, at(i * DAY_MS));
     assert.equal(health.isFailingFor(5 * DAY_MS, 9 * DAY_MS), false);
-    health.note(ended('bad_status', 500), { endedAt: 9 * DAY_MS, heldUntil: 0 });
+    health.note(ended('bad_status', 500), { endedAt: 9 * DAY_MS, heldUntil: 0 }, at(9 * DAY_MS));
     assert.equal(health.isFailingFor(5 * DAY_MS, 9 * DAY_MS), true);
     assert.equal(health.isFailingFor(10 * DAY_MS, 9 * DAY_MS), false);
     assert.equal(health.isFailingFor(0, 9 * DAY_MS), false, '0 turns it off');
-    assert.deepEqual(health.note(ended('succeeded', 200), event)?.failingSince, null);
+    assert.deepEqual(health.note(ended('succeeded', 200), event, at())?.failingSince, null);
     assert.equal(health.isFailingFor(5 * DAY_MS, 30 * DAY_MS), false);
   });
 
   test('what was stored counts on after a restart', () => {
     const stored = { destinationId: 'dst_1', failingSince: 0, failureCount: 9, heldUntil: 5_000 } as const;
-    const health = new Health('dst_1', 4, stored);
-    assert.equal(health.heldUntil, 5_000);
-    health.note(ended('bad_status', 500), { endedAt: 6 * DAY_MS, heldUntil: 0 });
+    const health = new Health('dst_1', 4, stored, at());
+    assert.equal(health.heldMs(at(1_000)), 4_000);
+    health.note(ended('bad_status', 500), { endedAt: 6 * DAY_MS, heldUntil: 0 }, at(6 * DAY_MS));
     assert.equal(health.isFailingFor(5 * DAY_MS, 6 * DAY_MS), true);
   });
 
   test('a hold that is over is not stored again', () => {
-    const health = new Health('dst_1', 4, null);
-    const held = health.note(ended('bad_status', 429), { endedAt: 1_000, heldUntil: 5_000 });
+    const health = new Health('dst_1', 4, null, at());
+    const held = health.note(ended('bad_status', 429), { endedAt: 1_000, heldUntil: 5_000 }, at(1_000));
     assert.deepEqual([held?.heldUntil, held?.failingSince], [5_000, 1_000]);
-    assert.equal(health.note(ended('bad_status', 500), { endedAt: 4_999, heldUntil: 0 })?.heldUntil, 5_000);
-    const well = health.note(ended('succeeded', 200), { endedAt: 5_000, heldUntil: 0 });
+    assert.equal(health.note(ended('bad_status', 500), { endedAt: 4_999, heldUntil: 0 }, at(4_999))?.heldUntil, 5_000);
+    const well = health.note(ended('succeeded', 200), { endedAt: 5_000, heldUntil: 0 }, at(5_000));
     assert.deepEqual(well, { destinationId: 'dst_1', failingSince: null, failureCount: 0, heldUntil: null });
   });
 
+  test('a hold lasts as long as was asked for, though the wall clock is set back meanwhile', () => {
+    const health = new Health('dst_1', 4, null, at());
+    const hour = 3_600_000;
+    health.note(ended('bad_status', 429), { endedAt: 2 * hour, heldUntil: 2 * hour + 5_000 }, at(2 * hour));
+    const later = (ms: number): Instant => ({ now: hour + ms, monotonic: 2 * hour + ms });
+    assert.deepEqual([health.heldMs(later(1_000)), health.heldMs(later(5_000))], [4_000, 0]);
+    assert.equal(health.note(ended('bad_status', 500), event, later(5_000))?.heldUntil, null);
+    assert.equal(
+      health.note(ended('bad_status', 429), { ...event, heldUntil: hour + 9_000 }, later(6_000))?.heldUntil,
+      hour + 9_000,
+    );
+    assert.equal(health.heldMs(later(6_000)), 3_000);
+  });
+
   test('an attempt that was cancelled says nothing', () => {
-    const health = new Health('dst_1', 4, null);
-    assert.equal(health.note(ended('cancelled'), event), null);
-    assert.equal(health.isNeutral(0), true);
+    const health = new Health('dst_1', 4, null, at());
+    assert.equal(health.note(ended('cancelled'), event, at()), null);
+    assert.equal(health.isNeutral(at()), true);
   });
 });

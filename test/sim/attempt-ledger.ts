@@ -1,5 +1,6 @@
 // Holds every request that reaches a receiver against what the service promises: never two of one delivery at a time,
 // within the destination's limits, not while it is paused, held or deleted, not before it is due.
+import type { Instant } from '../../src/dispatch/instant.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import { idTime } from '../../src/model/id.ts';
 import type { DatabaseView } from './database-view.ts';
@@ -47,7 +48,7 @@ export class AttemptLedger {
     this.onWire = 0;
     for (const [id, ledger] of this.destinations) {
       const version = this.#options.view.destination(id);
-      if (version !== undefined) ledger.restart(version);
+      if (version !== undefined) ledger.restart(version, this.#instant());
     }
   }
 
@@ -56,7 +57,7 @@ export class AttemptLedger {
     const row = view.delivery(exchange.deliveryId);
     if (row === undefined) return onViolation(`an attempt of ${exchange.deliveryId}, which is not stored`);
     const ledger = this.destinations.get(row.destinationId)!;
-    ledger.noteLimits(clock.monotonic(), clock.now());
+    ledger.noteLimits(this.#instant());
     if (this.onWire >= this.#options.slots() / 2) this.#crowdedAt = clock.monotonic();
     for (const fault of this.#faultsOfStart(exchange, row, ledger)) {
       const { status, dueAt, isForced, attemptCount } = row;
@@ -65,7 +66,7 @@ export class AttemptLedger {
       );
     }
     ledger.onWire.add(exchange.deliveryId);
-    ledger.noteLimits(clock.monotonic(), clock.now());
+    ledger.noteLimits(this.#instant());
     ledger.movedAt = clock.monotonic();
     this.starts++;
     this.onWire++;
@@ -89,9 +90,9 @@ export class AttemptLedger {
     ledger.movedAt = clock.monotonic();
     const isOverload = responseCode === null || responseCode === 429 || responseCode >= 500;
     ledger.noteResult(outcome === 'succeeded' ? 'success' : isOverload ? 'overload' : 'other');
-    ledger.noteLimits(clock.monotonic(), clock.now());
+    ledger.noteLimits(this.#instant());
     if (responseCode === 429 && retryAfterAt !== null) {
-      ledger.heldUntil = Math.max(ledger.heldUntil, Math.min(retryAfterAt, clock.now() + RETRY_AFTER_MAX_MS));
+      ledger.hold(Math.min(retryAfterAt, clock.now() + RETRY_AFTER_MAX_MS), this.#instant());
     }
   }
 
@@ -103,12 +104,14 @@ export class AttemptLedger {
     const { clock, slots, bodyRetentionMs } = this.#options;
     const now = clock.now();
     const rate = ledger.ratePerSecond();
+    const heldMs = ledger.heldUntil({ now: clock.latest(), monotonic: clock.monotonic() }) - clock.monotonic();
     const checks: [isFault: boolean, fault: string][] = [
       [ledger.onWire.has(exchange.deliveryId), 'two attempts of one delivery at a time'],
       [row.status > 1 && !ledger.mayBeDeleted(), 'an attempt of a finished delivery'],
       [ledger.mustBeDeleted(), 'an attempt to a deleted destination'],
       [ledger.mustBePaused() && !row.isForced, 'an attempt to a paused destination'],
-      [ledger.heldUntil > clock.latest() && !row.isForced, `an attempt during a Retry-After until ${ledger.heldUntil}`],
+      // The wall clock shows whole milliseconds.
+      [heldMs >= 1 && !row.isForced, `an attempt during a Retry-After of ${heldMs} ms more`],
       [ledger.onWire.size >= ledger.maxInFlight(), `more than ${ledger.maxInFlight()} on the wire`],
       [this.onWire >= slots(), `more than ${slots()} on the wire in all`],
       [!ledger.takeToken(clock.monotonic()), `more starts than ${rate} a second`],
@@ -126,11 +129,17 @@ export class AttemptLedger {
     return checks.filter(([isFault]) => isFault).map(([, fault]) => fault);
   }
 
+  #instant(): Instant {
+    const { clock } = this.#options;
+    return { now: clock.now(), monotonic: clock.monotonic() };
+  }
+
   #isLate(dueAt: number | null, ledger: DestinationLedger): boolean {
     if (dueAt === null || dueAt === 0) return false;
-    const { clock, calmSince } = this.#options;
-    const lateMs = clock.now() - Math.max(dueAt, ledger.heldUntil);
-    const dueAtMonotonic = clock.monotonic() - lateMs;
+    const { calmSince } = this.#options;
+    const at = this.#instant();
+    const dueAtMonotonic = Math.max(at.monotonic + dueAt - at.now, ledger.heldUntil(at));
+    const lateMs = at.monotonic - dueAtMonotonic;
     const limitedAt = Math.max(ledger.limitedAt, ledger.changedAt, this.#crowdedAt, calmSince());
     return lateMs > LATE_MS && limitedAt < dueAtMonotonic;
   }

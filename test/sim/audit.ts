@@ -27,7 +27,7 @@ export function auditProgress(world: World): void {
     const ledger = attempts.destinations.get(destinationId)!;
     const rate = ledger.ratePerSecond();
     const patienceMs = PROGRESS_MS + (rate === null ? 0 : 1_000 / rate);
-    const isHeld = !isForced && now - ledger.heldUntil < patienceMs;
+    const isHeld = !isForced && at - ledger.heldUntil({ now, monotonic: at }) < patienceMs;
     const isWaiting = now - dueAt >= patienceMs;
     const isMoving = ledger.onWire.size > 0 || at - ledger.movedAt < patienceMs;
     const isChanging = at - ledger.changedAt < patienceMs;

@@ -1,13 +1,14 @@
 // What one destination may get now, derived from what its owner was told, not from the dispatcher: between a change
 // and its confirmation either version may be followed, after it only the new one.
+import type { Instant } from '../../src/dispatch/instant.ts';
 import type { DestinationRow } from './database-view.ts';
 
 export class DestinationLedger {
   readonly id: string;
   /** Deliveries on the wire, of this process. */
   readonly onWire = new Set<string>();
-  /** Wall clock. */
-  heldUntil = 0;
+  /** By the wall clock, and the same moment by the monotonic one: it is over when either says so. */
+  #held = { until: 0, endsAt: Number.NEGATIVE_INFINITY };
   /** Monotonic: when an attempt last started or ended. */
   movedAt = Number.NEGATIVE_INFINITY;
   /** Monotonic: when something last kept it from starting what was due. */
@@ -54,12 +55,24 @@ export class DestinationLedger {
   }
 
   /** A new process: the stored version is in force, the buckets are full. */
-  restart(version: DestinationRow): void {
+  restart(version: DestinationRow, at: Instant): void {
     this.#versions = [version];
     this.onWire.clear();
     this.#slowedFor = 0;
-    this.heldUntil = version.heldUntil;
+    this.#held = { until: 0, endsAt: Number.NEGATIVE_INFINITY };
+    this.hold(version.heldUntil, at);
     this.#bucket = null;
+  }
+
+  /** The receiver wants nothing until then, by the wall clock. */
+  hold(until: number, { now, monotonic }: Instant): void {
+    const endsAt = monotonic + until - now;
+    if (endsAt > Math.max(monotonic, this.heldUntil({ now, monotonic }))) this.#held = { until, endsAt };
+  }
+
+  /** Monotonic. */
+  heldUntil({ now, monotonic }: Instant): number {
+    return Math.min(this.#held.endsAt, monotonic + this.#held.until - now);
   }
 
   noteResult(outcome: 'success' | 'overload' | 'other'): void {
@@ -68,10 +81,10 @@ export class DestinationLedger {
   }
 
   /** To be called often: remembers when something other than its own work limited it. */
-  noteLimits(at: number, now: number): void {
+  noteLimits(at: Instant): void {
     const isFull = this.onWire.size >= this.maxInFlight() / 2;
-    const isHeld = this.heldUntil > now || this.mayBePaused() || this.#versions.length > 1;
-    if (isFull || isHeld || this.ratePerSecond() !== null || this.#slowedFor > 0) this.limitedAt = at;
+    const isHeld = this.heldUntil(at) > at.monotonic || this.mayBePaused() || this.#versions.length > 1;
+    if (isFull || isHeld || this.ratePerSecond() !== null || this.#slowedFor > 0) this.limitedAt = at.monotonic;
   }
 
   mayBeDeleted(): boolean {
