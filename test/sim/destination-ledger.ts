@@ -3,6 +3,9 @@
 import type { Instant } from '../../src/dispatch/instant.ts';
 import type { DestinationRow } from './database-view.ts';
 
+/** More are on its wire only once answers have earned that: src/dispatch/in-flight.ts. */
+const WINDOW_MIN = 20;
+
 export class DestinationLedger {
   readonly id: string;
   /** Deliveries on the wire, of this process. */
@@ -82,7 +85,7 @@ export class DestinationLedger {
 
   /** To be called often: remembers when something other than its own work limited it. */
   noteLimits(at: Instant): void {
-    const isFull = this.onWire.size >= this.maxInFlight() / 2;
+    const isFull = this.onWire.size >= Math.min(WINDOW_MIN, this.maxInFlight() / 2);
     const isHeld = this.heldUntil(at) > at.monotonic || this.mayBePaused() || this.#versions.length > 1;
     if (isFull || isHeld || this.ratePerSecond() !== null || this.#slowedFor > 0) this.limitedAt = at.monotonic;
   }
