@@ -46,6 +46,10 @@ test('a subscription is tried on what it may get, and a service that is busy has
   assert.deepEqual(said, ['Not known', 'Its body is erased', busy, busy]);
 });
 
+test('a header that is there twice is named, in whatever case: only one of them would be sent', () => {
+  assert.throws(() => headersOf('x-a: 1\nx-b: 2\nX-A : 3'), { name: 'SyntaxError', message: /“X-A” is there twice/ });
+});
+
 test('a failure among many is not rounded away', () => {
   assert.equal(percent(1), '100 %');
   assert.equal(percent(0.999999), '99.99 %');
