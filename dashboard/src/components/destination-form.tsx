@@ -1,6 +1,6 @@
 // What can be set of a destination, when it is made and later.
-import { useState } from 'react';
-import type { FormEvent } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import type { FormEvent, RefObject } from 'react';
 import { ApiError } from '../api/client.ts';
 import type { Destination, Schemas } from '../api/client.ts';
 import { headersOf } from '../words/headers.ts';
@@ -27,6 +27,7 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
   const [draft, setDraft] = useState(() => draftOf(destination));
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
+  const form = useShownFault(error);
   const set = (change: Partial<Draft>): void => setDraft({ ...draft, ...change });
   const onSubmit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -42,10 +43,15 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
     }
   };
   const secretFault = error instanceof ApiError && error.param === '/signing_secret' ? error.message : null;
-  const headersFault = error instanceof SyntaxError ? error.message : null;
+  const headersFault = isOfHeaders(error) ? error.message : null;
   const isUrlAtFault = error instanceof ApiError && (error.param === '/url' || error.code === 'url_not_reachable');
   return (
-    <form className="stack" onSubmit={(event) => void onSubmit(event)}>
+    <form
+      ref={form}
+      className="stack"
+      onSubmit={(event) => void onSubmit(event)}
+      onInvalidCapture={({ target }) => openSectionOf(target as HTMLElement)}
+    >
       <Field
         label="URL"
         type="url"
@@ -76,6 +82,28 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
       </div>
     </form>
   );
+}
+
+function isOfHeaders(error: unknown): error is Error {
+  return error instanceof SyntaxError || (error instanceof ApiError && error.param?.startsWith('/headers') === true);
+}
+
+/** The field that is at fault gets the focus, whether the browser refuses it, this form or the service. */
+function useShownFault(error: unknown): RefObject<HTMLFormElement | null> {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    const field = form.current?.querySelector<HTMLElement>('[aria-invalid=true]');
+    if (error === null || field == null) return;
+    openSectionOf(field);
+    field.focus();
+  }, [error]);
+  return form;
+}
+
+/** In a section that was closed again neither the field is seen nor what is wrong with it. */
+function openSectionOf(field: HTMLElement): void {
+  const section = field.closest('details');
+  if (section !== null) section.open = true;
 }
 
 type OptionsProps = { draft: Draft; set: (change: Partial<Draft>) => void; headersFault: string | null };

@@ -157,3 +157,31 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
     assert.deepEqual([verifiesAsSvix(BROUGHT, standard), verifies(BROUGHT, standard)], [false, true]);
   });
 }
+
+journey('what is refused in a section that was closed again is shown, and has the focus', async ({ page }) => {
+  const receiver = await startReceiver(scope, ok);
+  await page.goto('/test/destinations');
+  await page.getByRole('button', { name: 'Add a destination' }).click();
+  const dialog = page.getByRole('dialog');
+  const section = dialog.locator('summary');
+  await dialog.getByLabel('URL').fill(receiver.url);
+  await section.click();
+  const refused: [string, string, string, RegExp | null][] = [
+    ['Requests at once', '5000', '50', null], // by the browser itself
+    ['Headers', 'x-tenant acme', '', /“x-tenant acme” is no header/],
+    ['Headers', 'x-tenant: acme\nX-Tenant: globex', '', /“X-Tenant” is there twice/],
+    ['Headers', 'host: example.com', 'x-tenant: acme', /cannot be chosen/], // by the service
+  ];
+  for (const [label, wrong, right, said] of refused) {
+    const field = dialog.getByLabel(label, { exact: true });
+    await field.fill(wrong);
+    await section.click();
+    await field.waitFor({ state: 'hidden' });
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await dialog.locator(':focus').and(field).waitFor();
+    if (said !== null) await dialog.getByText(said).waitFor();
+    await field.fill(right);
+  }
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await dialog.getByText(/^whsec_/).waitFor();
+});
