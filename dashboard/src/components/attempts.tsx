@@ -113,7 +113,7 @@ function AttemptItem({ attempt, before, isOpen }: ItemProps) {
 }
 
 function Answer({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) {
-  const { response_headers: headers, response_body: body, response_body_encoding: encoding } = attempt;
+  const { response_headers: headers, response_body: body } = attempt;
   if (headers === null && body === null) return null;
   return (
     <details open={isOpen && body !== null && body !== ''}>
@@ -121,18 +121,26 @@ function Answer({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) {
       <div className="stack-small">
         {headers !== null && <HeaderList headers={headers} />}
         {body === null && <p className="muted">Its body is no longer kept.</p>}
-        {body === '' && <p className="muted">Its body was empty.</p>}
-        {body !== null && body !== '' && (
-          <JsonView text={body} label={`Body of the response to attempt ${attempt.attempt}`} />
-        )}
-        {encoding === 'base64' && <p className="muted small">Not text: shown in base64.</p>}
-        {attempt.response_body_truncated && <p className="tone-wait small">Cut: the rest was not kept.</p>}
+        <ResponseBody attempt={attempt} label={`Body of the response to attempt ${attempt.attempt}`} />
       </div>
     </details>
   );
 }
 
 export function HeaderList({ headers }: { headers: Record<string, string[] | string> }) {
+/** What was kept of it, and whether that is all of it, as it came. */
+export function ResponseBody({ attempt, label }: { attempt: Attempt; label: string }) {
+  const { response_body: body, response_body_encoding: encoding, response_body_truncated: isCut } = attempt;
+  if (body === null) return null;
+  return (
+    <>
+      {body === '' ? <p className="muted">Its body was empty.</p> : <JsonView text={body} label={label} />}
+      {encoding === 'base64' && <p className="muted small">Not text: shown in base64.</p>}
+      {isCut && <p className="tone-wait small">Cut: the rest was not kept.</p>}
+    </>
+  );
+}
+
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value) => `${name}: ${value}`),
   );

@@ -4,7 +4,7 @@ import { answerOf, api } from '../api/client.ts';
 import type { Schemas } from '../api/client.ts';
 import { explain, OUTCOME_WORD } from '../words/outcomes.ts';
 import { span } from '../words/time.ts';
-import { HeaderList } from './attempts.tsx';
+import { HeaderList, ResponseBody } from './attempts.tsx';
 import { Dialog } from './dialog.tsx';
 import { useMode } from './environment.ts';
 import { JsonView } from './json-view.tsx';
@@ -70,9 +70,7 @@ function Result({ attempt }: { attempt: Schemas['TestAttempt'] }) {
           <HeaderList headers={attempt.response_headers} />
         </>
       )}
-      {attempt.response_body !== null && attempt.response_body !== '' && (
-        <JsonView text={attempt.response_body} label="Body of the response" />
-      )}
+      <ResponseBody attempt={attempt} label="Body of the response" />
     </div>
   );
 }

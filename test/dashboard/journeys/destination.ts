@@ -185,3 +185,20 @@ journey('what is refused in a section that was closed again is shown, and has th
   await dialog.getByRole('button', { name: 'Add' }).click();
   await dialog.getByText(/^whsec_/).waitFor();
 });
+
+journey('a test says when the answer is not text, was cut, or had nothing in it', async ({ page }) => {
+  const answers: [Buffer, string[]][] = [
+    [Buffer.from([0xff, 0xfe, 0xfd]), ['Not text: shown in base64.']],
+    [Buffer.alloc(2_000, 'a'), ['Cut: the rest was not kept.']],
+    [Buffer.alloc(2_000, 0xff), ['Not text: shown in base64.', 'Cut: the rest was not kept.']],
+    [Buffer.alloc(0), ['Its body was empty.']],
+  ];
+  for (const [body, said] of answers) {
+    const receiver = await startReceiver(scope, (request) => request.answer(200, { body }));
+    const { id } = await api.destination(receiver.url);
+    await page.goto(`/test/destinations/${id}`);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    const dialog = page.getByRole('dialog');
+    for (const text of said) await dialog.getByText(text).waitFor();
+  }
+});
