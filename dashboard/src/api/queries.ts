@@ -62,6 +62,12 @@ export const subscriptionsQuery = (mode: Mode, query: { destination_id: string }
 export const keysQuery = (mode: Mode, query: Query) => list<ApiKey>(mode, '/v1/api-keys', query);
 export const operationsQuery = (mode: Mode, query: Query) => list<Operation>(mode, '/v1/operations', query);
 
+export const operationQuery = (mode: Mode, id: string) =>
+  queryOptions({
+    queryKey: [mode, 'operation', id],
+    queryFn: ({ signal }) => answerOf(api(mode).GET('/v1/operations/{id}', { params: { path: { id } }, signal })),
+  });
+
 export const deliveryQuery = (mode: Mode, id: string) =>
   queryOptions({
     queryKey: [mode, 'delivery', id],

@@ -3,8 +3,9 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
-import { answerOf, api, ApiError } from '../api/client.ts';
+import { ApiError } from '../api/client.ts';
 import type { DryRun, Mode, Operation } from '../api/client.ts';
+import { operationQuery } from '../api/queries.ts';
 import { plural } from '../words/numbers.ts';
 import { Dialog } from './dialog.tsx';
 import { useMode } from './environment.ts';
@@ -122,8 +123,7 @@ function Counted({ counted }: { counted: DryRun | undefined }) {
 function Started({ id, onClose }: { id: string; onClose: () => void }) {
   const mode = useMode();
   const { data } = useQuery({
-    queryKey: [mode, 'operation', id],
-    queryFn: ({ signal }) => answerOf(api(mode).GET('/v1/operations/{id}', { params: { path: { id } }, signal })),
+    ...operationQuery(mode, id),
     refetchInterval: ({ state }) => (state.data?.finished_at == null ? 1_000 : false),
   });
   useListsReadAgain(mode);

@@ -3,7 +3,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { answerOf, api, ApiError } from '../api/client.ts';
 import type { Destination, Mode } from '../api/client.ts';
-import { deliveryQuery, destinationQuery, eventQuery } from '../api/queries.ts';
+import { deliveryQuery, destinationQuery, eventQuery, operationQuery } from '../api/queries.ts';
 import { parseId } from '../words/ids.ts';
 import type { ParsedId } from '../words/ids.ts';
 import { hostOf, nameOf } from './show.tsx';
@@ -43,6 +43,7 @@ async function findWhole(client: QueryClient, mode: Mode, { kind, text }: Parsed
   try {
     if (kind === 'dlv') await client.fetchQuery(deliveryQuery(mode, text));
     else if (kind === 'evt') await client.fetchQuery(eventQuery(mode, text));
+    else if (kind === 'op') await client.fetchQuery(operationQuery(mode, text));
     else if (kind === 'dst') return [targetOf(mode, kind, text, await client.fetchQuery(destinationQuery(mode, text)))];
     else if (kind === 'sub') return [await findSubscription(mode, text)];
     return [targetOf(mode, kind, text)];

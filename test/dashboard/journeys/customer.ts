@@ -93,3 +93,12 @@ journey('a delivery is found by the beginning of its id, with the keyboard alone
   await page.keyboard.press('Enter');
   await page.waitForURL(new RegExp(`/test/deliveries/${traffic().deadId}$`));
 });
+
+journey('an id that nothing has is not found, whatever it is of', async ({ page }) => {
+  await page.goto('/test');
+  await page.getByRole('button', { name: /^Search/ }).click();
+  for (const kind of ['dlv', 'evt', 'dst', 'sub', 'op']) {
+    await page.getByRole('combobox', { name: 'Search' }).fill(`${kind}_${'0'.repeat(26)}`);
+    await page.getByRole('status').getByText('Nothing found.').waitFor();
+  }
+});
