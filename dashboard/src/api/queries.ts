@@ -13,7 +13,7 @@ import type {
   Schemas,
   Subscription,
 } from './client.ts';
-import { parseExact } from '../words/exact-json.ts';
+import { bodyTextOf, parseExact } from '../words/exact-json.ts';
 
 type Query = Record<string, string | undefined>;
 
@@ -76,14 +76,18 @@ export const deliveryQuery = (mode: Mode, id: string) =>
     refetchInterval: ({ state }) => (state.data && state.data.completed_at === null ? 3_000 : false),
   });
 
+/** `body`: its text, byte for byte; null: it was erased. */
+export type EventWithBody = Omit<Schemas['EventWithBody'], 'body'> & { body: string | null };
+
 export const eventQuery = (mode: Mode, id: string) =>
   queryOptions({
     queryKey: [mode, 'event', id],
-    queryFn: ({ signal }) => {
+    queryFn: async ({ signal }): Promise<EventWithBody> => {
       const request = api(mode).GET('/v1/events/{id}', { params: { path: { id } }, signal, parseAs: 'text' });
-      return exact<Schemas['EventWithBody']>(request);
+      const text: string = await answerOf(request);
+      const event = JSON.parse(text) as Schemas['EventWithBody'];
+      return { ...event, body: event.body === null ? null : bodyTextOf(text) };
     },
-    structuralSharing: false,
   });
 
 export const explainQuery = (mode: Mode, body: Schemas['ExplainInput']) =>

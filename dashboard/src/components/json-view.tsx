@@ -1,6 +1,6 @@
 // JSON as it came, or laid out; what is no JSON is shown as it is.
 import { useState } from 'react';
-import { parseExact } from '../words/exact-json.ts';
+import { layOut } from '../words/exact-json.ts';
 import { CopyButton } from './show.tsx';
 
 /** Longer texts would hold up the page while they are laid out. */
@@ -30,7 +30,7 @@ export function JsonView({ text, label }: { text: string; label: string }) {
 
 function prettyOf(text: string): string | null {
   try {
-    return JSON.stringify(parseExact(text), null, 2);
+    return layOut(text);
   } catch {
     return null;
   }

@@ -213,7 +213,7 @@ function LastEvent({ type }: { type: string }) {
       <summary>
         Body of the last <code>{last.type}</code>, <Time at={last.created_at} />
       </summary>
-      <JsonView text={JSON.stringify(event.body)} label="Body of the last event" />
+      <JsonView text={event.body} label="Body of the last event" />
     </details>
   );
 }

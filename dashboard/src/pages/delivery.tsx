@@ -134,8 +134,8 @@ function Request({ delivery, destination }: { delivery: Delivery; destination: D
       </Card>
     );
   }
-  const { event_id: id, type, occurred_at: timestamp, body: data } = event;
-  const text = JSON.stringify({ id, type, timestamp, data });
+  const { event_id: id, type, occurred_at: timestamp, body } = event;
+  const text = `${JSON.stringify({ id, type, timestamp }).slice(0, -1)},"data":${body}}`;
   const curl = curlOf(destination?.url ?? 'https://…', text, delivery);
   return (
     <Card title="Request" actions={<CopyButton text={curl} label="Copy as curl" />}>

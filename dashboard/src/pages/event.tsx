@@ -2,8 +2,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answerOf, api } from '../api/client.ts';
-import type { Mode, Schemas } from '../api/client.ts';
+import type { Mode } from '../api/client.ts';
 import { deliveriesQuery, destinationQuery, eventQuery } from '../api/queries.ts';
+import type { EventWithBody } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { ConfirmButton } from '../components/dialog.tsx';
@@ -16,8 +17,6 @@ import { Pager } from '../components/pager.tsx';
 import { Empty, Fault, FullTime, Id, nameOf } from '../components/show.tsx';
 import { shortId } from '../words/ids.ts';
 import { plural } from '../words/numbers.ts';
-
-type Event = Schemas['EventWithBody'];
 
 export function EventPage() {
   const mode = useMode();
@@ -44,7 +43,7 @@ export function EventPage() {
               {event.body === null ? (
                 <p className="muted">It has been erased: the event is older than the service keeps bodies.</p>
               ) : (
-                <JsonView text={JSON.stringify(event.body)} label="Body of the event" />
+                <JsonView text={event.body} label="Body of the event" />
               )}
             </Card>
             {event.body !== null && <ExplainCard request={{ event_id: id }} />}
@@ -73,7 +72,7 @@ export function EventPage() {
   );
 }
 
-function FanOut({ mode, event }: { mode: Mode; event: Event }) {
+function FanOut({ mode, event }: { mode: Mode; event: EventWithBody }) {
   const query = { event_id: event.event_id };
   const { data, refetch } = useQuery(deliveriesQuery(mode, query));
   const isMoving = data?.data.some(({ completed_at: at }) => at === null) ?? false;
@@ -101,7 +100,7 @@ function FanOut({ mode, event }: { mode: Mode; event: Event }) {
   );
 }
 
-function Actions({ event, canReplay, canSend }: { event: Event; canReplay: boolean; canSend: boolean }) {
+function Actions({ event, canReplay, canSend }: { event: EventWithBody; canReplay: boolean; canSend: boolean }) {
   const mode = useMode();
   const client = useQueryClient();
   const notice = useNotice();

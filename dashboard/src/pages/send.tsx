@@ -6,11 +6,13 @@ import type { FormEvent } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
 import type { Schemas } from '../api/client.ts';
 import { eventQuery, eventsQuery } from '../api/queries.ts';
+import type { EventWithBody } from '../api/queries.ts';
 import { useMay, useMode } from '../components/environment.ts';
 import { Field, TextField } from '../components/field.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { DestinationLink, Fault, StatusBadge } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
+import { layOut } from '../words/exact-json.ts';
 import { plural } from '../words/numbers.ts';
 
 const EXAMPLE = '{\n  "order_id": "A-1001",\n  "total": 129.9,\n  "currency": "EUR"\n}';
@@ -24,7 +26,7 @@ export function Send() {
   const [error, setError] = useState<unknown>(null);
   useDraft((draft) => {
     setType(draft.type);
-    setBody(JSON.stringify(draft.body ?? {}, null, 2));
+    setBody(layOut(draft.body ?? '{}'));
   });
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -106,7 +108,7 @@ function jsonFault(text: string): string | null {
   }
 }
 
-function useDraft(take: (event: Schemas['EventWithBody']) => void): void {
+function useDraft(take: (event: EventWithBody) => void): void {
   const mode = useMode();
   const search: Search = useSearch({ strict: false });
   const from = search['from'];
@@ -126,8 +128,9 @@ function LastOfType({ type, onTake }: { type: string; onTake: (body: string) => 
   const last = isType ? data?.data.find((event) => event.type === wanted) : undefined;
   const { data: event } = useQuery({ ...eventQuery(mode, last?.event_id ?? ''), enabled: last !== undefined });
   if (event?.body == null) return '2 to 10 segments joined by dots.';
+  const { body } = event;
   return (
-    <button type="button" className="link" onClick={() => onTake(JSON.stringify(event.body, null, 2))}>
+    <button type="button" className="link" onClick={() => onTake(layOut(body))}>
       Take the body of the last {wanted}
     </button>
   );

@@ -1,4 +1,5 @@
-// JSON whose numbers keep their digits: 1.0 and 12345678901234567890 are shown as the producer wrote them.
+// JSON that is shown as the producer wrote it: numbers keep their digits, as in 1.0 and 12345678901234567890, and a body
+// that is needed byte for byte is cut out of the text, as parsing moves keys like "2" to the front.
 
 type Source = { source?: string };
 type RawJson = { rawJSON?: (text: string) => unknown };
@@ -11,4 +12,16 @@ export function parseExact(text: string): unknown {
       ? rawJSON(context.source)
       : value;
   return JSON.parse(text, keepDigits);
+}
+
+/** Throws SyntaxError for what is not JSON. */
+export function layOut(text: string): string {
+  return JSON.stringify(parseExact(text), null, 2);
+}
+
+const BODY = ',"body":';
+
+/** The body of an event as the API writes it: its last member, and no text before it has an unescaped quote. */
+export function bodyTextOf(event: string): string {
+  return event.slice(event.indexOf(BODY) + BODY.length, event.lastIndexOf('}'));
 }

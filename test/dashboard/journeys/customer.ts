@@ -1,5 +1,6 @@
 // A customer did not get an event: why, and what puts it right.
 import assert from 'node:assert/strict';
+import type { Event } from '../../e2e/api.ts';
 import { ok, startReceiver } from '../../e2e/receiver.ts';
 import { keyboard, mouse } from '../hands.ts';
 import { api, journey, scope, signInBy, traffic } from '../stage.ts';
@@ -100,5 +101,27 @@ journey('an id that nothing has is not found, whatever it is of', async ({ page 
   for (const kind of ['dlv', 'evt', 'dst', 'sub', 'op']) {
     await page.getByRole('combobox', { name: 'Search' }).fill(`${kind}_${'0'.repeat(26)}`);
     await page.getByRole('status').getByText('Nothing found.').waitFor();
+  }
+});
+
+journey('Raw is what was posted and what is sent, byte for byte', async ({ page }) => {
+  const receiver = await startReceiver(scope, ok);
+  await api.subscribed(receiver.url, 'raw.body');
+  const body = '{ "b": 1.0, "2": "\\u00e9", "b": {"1":1e2} }';
+  const { event_id: eventId, deliveries } = await api.expect<Event>(
+    202,
+    'POST',
+    '/v1/events',
+    `{"type":"raw.body","body":${body}}`,
+  );
+  const [request] = await receiver.arrived(1);
+  const shown: [string, string, string][] = [
+    [`/events/${eventId}`, 'Body of the event', body],
+    [`/deliveries/${deliveries[0]!.id}`, 'Body of the request', request!.body.toString()],
+  ];
+  for (const [path, label, text] of shown) {
+    await page.goto(`/test${path}`);
+    await page.getByRole('button', { name: 'Raw' }).click();
+    assert.equal(await page.getByLabel(label, { exact: true }).textContent(), text);
   }
 });
