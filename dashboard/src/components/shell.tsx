@@ -11,7 +11,9 @@ import { useMay, useMode } from './environment.ts';
 import { useKeptFocus } from './kept-focus.ts';
 import { Logo } from './logo.tsx';
 import { useNotice } from './notices.tsx';
+import { Page } from './page.tsx';
 import { PAGES } from './pages.ts';
+import { Empty } from './show.tsx';
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 
@@ -39,7 +41,7 @@ export function Shell() {
       <Side onSearch={() => setSearching(true)} />
       <main id="main" ref={main} tabIndex={-1}>
         <Away />
-        <Outlet key={mode} />
+        <Content key={mode} />
       </main>
       {isSearching && (
         <Suspense>
@@ -47,6 +49,21 @@ export function Shell() {
         </Suspense>
       )}
     </div>
+  );
+}
+
+/** What the address leads to; where the key may not go there, what it lacks. */
+function Content() {
+  const may = useMay();
+  const path = useRouterState({ select: ({ matches }) => matches.at(-1)?.fullPath });
+  const page = PAGES.find(({ to }) => to === path);
+  if (page === undefined || may(page.scope)) return <Outlet />;
+  return (
+    <Page title={page.label}>
+      <Empty title={`This key lacks the scope ${page.scope}`}>
+        This page needs it: sign in with a key that has it.
+      </Empty>
+    </Page>
   );
 }
 

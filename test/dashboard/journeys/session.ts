@@ -62,6 +62,18 @@ journey(
 );
 
 journey(
+  'what a key may not do is said where an address leads there',
+  async ({ page }) => {
+    for (const [path, scope] of Object.entries({ keys: 'admin', cluster: 'admin', send: 'publish' })) {
+      await page.goto(`/test/${path}`);
+      await page.locator('main').getByText(`This key lacks the scope ${scope}`).waitFor();
+      assert.equal(await page.locator('main').getByRole('button').count(), 0, path);
+    }
+  },
+  { scopes: 'read' },
+);
+
+journey(
   'signing out ends the session, also for who kept its cookie, and a deep link leads back after signing in',
   async ({ page }) => {
     const key = await createKey(service, 'test');
