@@ -8,7 +8,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
-import { ApiError } from './api/client.ts';
+import { ApiError, onSignedOut } from './api/client.ts';
 import type { Mode } from './api/client.ts';
 import { sessionsQuery } from './api/session.ts';
 import { NotFound } from './components/not-found.tsx';
@@ -161,10 +161,7 @@ export const router = createRouter({
 });
 
 // A cookie that ended, or a key that was revoked: whatever page this is, the way on is to sign in.
-queryClient.getQueryCache().subscribe((change) => {
-  if (change.type !== 'updated' || change.action.type !== 'error') return;
-  const { error } = change.action as { error: unknown };
-  if (!(error instanceof ApiError) || error.status !== 401) return;
+onSignedOut(() => {
   void queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }).then(() => router.invalidate());
 });
 

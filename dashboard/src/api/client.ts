@@ -53,9 +53,16 @@ function createApi(mode: Mode) {
   return createClient<paths>({ headers: { 'postrider-mode': mode }, fetch });
 }
 
+/** What is told that a session ended meanwhile, by whatever was read or done. */
+let tellSignedOut = (): void => {};
+export function onSignedOut(tell: () => void): void {
+  tellSignedOut = tell;
+}
+
 /** The body of a success; what is none is thrown. */
 export async function answerOf<T>(request: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await request;
+  if (response.status === 401) tellSignedOut();
   if (!response.ok) throw errorOf(response.status, error);
   return data as T;
 }

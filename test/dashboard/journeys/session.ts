@@ -109,6 +109,24 @@ journey(
 );
 
 journey(
+  'a page whose key is revoked leads to signing in by what is done on it, and back',
+  async ({ page }) => {
+    const admin = new Api(service, await createKey(service, 'test', 'admin'));
+    const asked = { mode: 'test', scopes: ['publish'] };
+    const key = await admin.expect<{ id: string; secret: string }>(201, 'POST', '/v1/api-keys', asked);
+    await signIn(page, key.secret);
+    await page.goto('/test/send');
+    await page.getByLabel('Type').fill('order.shipped');
+    await admin.expect(204, 'DELETE', `/v1/api-keys/${key.id}`);
+    await page.getByRole('button', { name: 'Send to test' }).click();
+    await page.getByLabel('API key').fill(await createKey(service, 'test', 'publish'));
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/test\/send$/);
+  },
+  { scopes: null },
+);
+
+journey(
   'whoever signs in before the page has heard that nobody is signed in stays so',
   async ({ page }) => {
     const { promise: signedIn, resolve } = Promise.withResolvers<void>();
