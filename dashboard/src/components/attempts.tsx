@@ -1,4 +1,5 @@
 // A delivery's attempts: on a line to scale, and one by one, each with what was answered and what to do about it.
+import type { ReactNode } from 'react';
 import type { Attempt, DeliveryWithRetries } from '../api/client.ts';
 import { explain, OUTCOME_WORD } from '../words/outcomes.ts';
 import { span } from '../words/time.ts';
@@ -45,7 +46,7 @@ export function AttemptScale({ delivery }: { delivery: DeliveryWithRetries }) {
   );
 }
 
-export function AttemptTimeline({ delivery, whyNext }: { delivery: DeliveryWithRetries; whyNext: string | null }) {
+export function AttemptTimeline({ delivery, whyNext }: { delivery: DeliveryWithRetries; whyNext: ReactNode }) {
   const attempts = delivery.retries;
   return (
     <ol className="timeline" aria-label="Attempts">
@@ -127,7 +128,6 @@ function Answer({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) {
   );
 }
 
-export function HeaderList({ headers }: { headers: Record<string, string[] | string> }) {
 /** What was kept of it, and whether that is all of it, as it came. */
 export function ResponseBody({ attempt, label }: { attempt: Attempt; label: string }) {
   const { response_body: body, response_body_encoding: encoding, response_body_truncated: isCut } = attempt;
@@ -141,6 +141,7 @@ export function ResponseBody({ attempt, label }: { attempt: Attempt; label: stri
   );
 }
 
+export function HeaderList({ headers }: { headers: Record<string, string[] | string> }) {
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value) => `${name}: ${value}`),
   );

@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
 import type { Delivery, DeliveryWithRetries, Destination } from '../api/client.ts';
-import { deliveriesQuery, deliveryQuery, destinationQuery, eventQuery } from '../api/queries.ts';
+import { deliveriesQuery, deliveryQuery, destinationQuery, eventQuery, healthQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { AttemptScale, AttemptTimeline } from '../components/attempts.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
@@ -11,9 +12,11 @@ import { JsonView } from '../components/json-view.tsx';
 import { useNotice } from '../components/notices.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { CopyButton, DestinationLink, Fault, FullTime, Id, StatusBadge } from '../components/show.tsx';
+import { usePreferences } from '../preferences.ts';
 import { curlOf } from '../words/curl.ts';
 import { plural } from '../words/numbers.ts';
 import { DEAD_REASON } from '../words/outcomes.ts';
+import { absolute } from '../words/time.ts';
 
 export function DeliveryPage() {
   const mode = useMode();
@@ -23,6 +26,10 @@ export function DeliveryPage() {
   const { data: destination, error: missing } = useQuery({
     ...destinationQuery(mode, data?.destination_id ?? ''),
     enabled: data !== undefined,
+  });
+  const { data: health } = useQuery({
+    ...healthQuery(mode, data?.destination_id ?? ''),
+    enabled: data?.completed_at === null,
   });
   const isDeleted = missing instanceof ApiError && missing.status === 404;
   return (
@@ -44,7 +51,7 @@ export function DeliveryPage() {
             <Card title="Attempts">
               <div className="stack">
                 <AttemptScale delivery={data} />
-                <AttemptTimeline delivery={data} whyNext={whyNextOf(data, destination)} />
+                <AttemptTimeline delivery={data} whyNext={whyNextOf(data, destination, health?.held_until ?? null)} />
               </div>
             </Card>
             <Request delivery={data} destination={destination} />
@@ -78,16 +85,27 @@ function Verdict({ delivery, destination }: { delivery: Delivery; destination: D
   return null;
 }
 
-function whyNextOf(delivery: DeliveryWithRetries, destination: Destination | undefined): string | null {
+function whyNextOf(
+  delivery: DeliveryWithRetries,
+  destination: Destination | undefined,
+  heldUntil: string | null,
+): ReactNode {
   if (delivery.completed_at !== null) return null;
   if (destination?.status === 'paused') return 'The destination is paused.';
   const last = delivery.retries.at(-1);
-  if (last === undefined) return 'It is in its destination’s queue.';
-  if ((last.response_code === 429 || last.response_code === 503) && last.response_headers?.['retry-after']) {
+  if ((last?.response_code === 429 || last?.response_code === 503) && last.response_headers?.['retry-after']) {
     return `The receiver asked to be left alone: Retry-After: ${last.response_headers['retry-after'].join()}.`;
   }
+  // One that is forced goes out before, and one that is due later waits for its schedule.
+  if (heldUntil !== null && delivery.next_attempt_at === heldUntil) return <Held until={heldUntil} />;
+  if (last === undefined) return 'It is in its destination’s queue.';
   const policy = destination?.retry_policy === null ? 'default schedule' : 'destination’s retry policy';
   return `By the ${policy}, after ${plural(delivery.attempt_count, 'attempt')}.`;
+}
+
+function Held({ until }: { until: string }) {
+  const { isUtc } = usePreferences();
+  return `The receiver asked, by a Retry-After, to be left alone until ${absolute(Date.parse(until), isUtc)}.`;
 }
 
 function Actions({ delivery, isDeleted }: { delivery: DeliveryWithRetries; isDeleted: boolean }) {

@@ -125,3 +125,12 @@ journey('Raw is what was posted and what is sent, byte for byte', async ({ page 
     assert.equal(await page.getByLabel(label, { exact: true }).textContent(), text);
   }
 });
+
+journey('a delivery that its destination holds back says until when', async ({ page }) => {
+  const receiver = await startReceiver(scope, (request) => request.answer(429, { headers: { 'retry-after': '3600' } }));
+  await api.subscribed(receiver.url, 'too.many', IN_AN_HOUR);
+  const first = await api.publishToOne('too.many');
+  await api.deliveryWhen(first, ({ attempt_count: count }) => count === 1);
+  await page.goto(`/test/deliveries/${await api.publishToOne('too.many')}`);
+  await page.getByText(/asked, by a Retry-After, to be left alone until \d{4}-/).waitFor();
+});
