@@ -20,8 +20,9 @@ export type Refilled = Pick<Refill, 'deliveries' | 'nextDueAt'>;
 export class Backlog {
   /** Sorted by (dueAt, id): forced ones first. */
   #waiting: OpenDelivery[] = [];
-  /** Waiting, on the wire, or not yet recorded. */
   readonly #inMemory = new LinkedMap<DeliveryId, OpenDelivery>();
+  /** Waiting, on the wire, or not yet recorded. */
+  readonly inMemory: Readonly<Pick<LinkedMap<DeliveryId, OpenDelivery>, 'size'>> = this.#inMemory;
   /** When the earliest delivery that is only in the store is due, as far as we know. */
   #storeDueAt = NEVER;
   /**
@@ -42,11 +43,6 @@ export class Backlog {
 
   waitingCount(): number {
     return this.#waiting.length;
-  }
-
-  /** How many are on the wire, or not yet recorded. */
-  startedCount(): number {
-    return this.#inMemory.size - this.#waiting.length;
   }
 
   /** Of those in memory, all that a look into the store may meet: due from `dueFrom` on, or forced. */
@@ -106,7 +102,7 @@ export class Backlog {
     // On the wire, or its result is being recorded: that result meets the new revision in the store and is decided
     // again. The attempt under way serves as the one that was asked for.
     if (this.#inMemory.has(delivery.id)) this.#forcedMeanwhile.add(delivery.id);
-    else if (this.#isFullOfForced()) this.noteStored(FORCED_DUE_AT);
+    else if (isFullOfForced(this.#waiting)) this.noteStored(FORCED_DUE_AT);
     else this.#insert(delivery);
   }
 
@@ -123,7 +119,7 @@ export class Backlog {
     const { dueBy } = this.refillBounds(appetite);
     if (this.#refilling !== null || this.#storeDueAt > dueBy) return 0;
     if (dueBy !== FORCED_DUE_AT) return appetite.room - this.#waiting.length;
-    return this.#isFullOfForced() ? 0 : FORCED_WAITING_MAX;
+    return isFullOfForced(this.#waiting) ? 0 : FORCED_WAITING_MAX;
   }
 
   /**
@@ -203,11 +199,6 @@ export class Backlog {
     return promise;
   }
 
-  #isFullOfForced(): boolean {
-    const last = this.#waiting[FORCED_WAITING_MAX - 1];
-    return last !== undefined && isForced(last);
-  }
-
   #insert(delivery: OpenDelivery): void {
     this.#inMemory.set(delivery.id, delivery);
     const waiting = this.#waiting;
@@ -217,6 +208,11 @@ export class Backlog {
     if (index === waiting.length) waiting.push(delivery);
     else waiting.splice(index, 0, delivery);
   }
+}
+
+function isFullOfForced(waiting: readonly OpenDelivery[]): boolean {
+  const last = waiting[FORCED_WAITING_MAX - 1];
+  return last !== undefined && isForced(last);
 }
 
 function isBefore(a: OpenDelivery, b: OpenDelivery): boolean {

@@ -183,7 +183,7 @@ export class Dispatcher {
 
   /** The shards that have something on the wire, or results that are not stored yet. */
   busyShards(): Set<number> {
-    const busy = this.#queues.list().filter(({ backlog }) => backlog.startedCount() > 0);
+    const busy = this.#queues.list().filter(({ backlog }) => backlog.inMemory.size > backlog.waitingCount());
     return new Set(busy.map(({ id }) => idShard(id)));
   }
 
