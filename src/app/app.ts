@@ -6,6 +6,7 @@ import { createServer } from '../api/server.ts';
 import { isLoopbackHost } from '../api/session/origin.ts';
 import { VERSION } from '../config.ts';
 import type { Settings } from '../config.ts';
+import type { NodeId } from '../model/id.ts';
 import { createAdjustableClock, systemClock } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { watchEventLoopDelay } from '../runtime/event-loop.ts';
@@ -25,8 +26,12 @@ import type { Service } from './service.ts';
 export type App = {
   /** `http://host:port`, with the port that was bound. */
   baseUrl: string;
+  /** As the other nodes know this one. */
+  node: NodeId;
   /** Signs in to the dashboard in test mode, once, on this machine. Null: there is no dashboard, or no test key. */
   makeSignInLink(): string | null;
+  /** Another node's process has ended for certain: what it sent to is this one's and the others' to send to now. */
+  removeDead(node: NodeId): void;
   /** Stops accepting, finishes what is on the wire, records it, closes everything. */
   stop(): Promise<void>;
 };
@@ -80,7 +85,8 @@ export async function startApp({ settings, traces, log, store, masterKey }: AppO
     throw error;
   }
   const baseUrl = `http://${listensAt}`;
-  return { baseUrl, makeSignInLink: () => makeSignInLink(service, baseUrl), stop };
+  const { node, removeDead } = service;
+  return { baseUrl, node, makeSignInLink: () => makeSignInLink(service, baseUrl), removeDead, stop };
 }
 
 function makeSignInLink({ api }: Service, baseUrl: string): string | null {

@@ -54,7 +54,7 @@ function createNodeAmongNodes(base: Base, node: NodeIdentity, store: ClusterStor
       onNodesRemoved(nodes) {
         parts.exchange?.lose(nodes);
         metrics.nodesRemoved.inc(nodes.length);
-        log.warn({ nodes }, 'nodes removed: they were silent for longer than their lease');
+        log.warn({ nodes }, 'nodes removed: their process has ended, or they were silent for longer than their lease');
       },
       onShardsTaken(count) {
         metrics.shardsTaken.inc(count);

@@ -15,7 +15,7 @@ import { AttemptPipeline } from '../dispatch/pipeline.ts';
 import { TestRequests } from '../dispatch/test-requests.ts';
 import { createMatching } from '../match/bounded.ts';
 import type { Matching } from '../match/bounded.ts';
-import type { DestinationId } from '../model/id.ts';
+import type { DestinationId, NodeId } from '../model/id.ts';
 import { observeAll } from '../model/observer.ts';
 import type { Observer } from '../model/observer.ts';
 import { Recorder } from '../record/recorder.ts';
@@ -62,6 +62,8 @@ export async function createService(options: ServiceOptions) {
     /** What the HTTP server is made from. */
     api,
     dispatcher,
+    node: parts.node.id,
+    removeDead: (node: NodeId) => cluster.removeDead(node),
     /** `address`: where it listens, `host:port`. After a rejection it is to be stopped like one that has started. */
     async start(address: string): Promise<void> {
       parts.startNotices();
@@ -134,6 +136,7 @@ function createParts(base: Base) {
   watchParts({ ...base, dispatcher, ownership: cluster.ownership, hub, countRunning });
   return {
     ...delivering,
+    node,
     matching,
     attemptLog,
     hub,

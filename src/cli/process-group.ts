@@ -1,7 +1,9 @@
 // Several processes that serve one port, under a parent that serves nothing: it starts them, starts again what dies,
-// and passes on when to stop. Each is a node of its own; they know of each other only through the database.
+// tells the others of it, and passes on when to stop. Each is a node of its own; of each other's lives they know only
+// through the database, and of a death for certain only through the parent.
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
+import type { NodeId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
@@ -21,6 +23,8 @@ const EXIT_FAILED = 1;
 const STOP = 'stop';
 /** Answers what it said when it served: the start line is out, and its log may follow. */
 const HEARD = 'heard';
+/** Names nodes whose processes have ended: what they sent to is free. */
+type Dead = { dead: NodeId[] };
 
 type Options<Started> = {
   count: number;
@@ -32,10 +36,13 @@ type Options<Started> = {
   onServing: (started: Started) => void;
 };
 
+/** What the group has to know of a process that serves. */
+type Member = { node: NodeId };
+
 type Ended = { code: number; hadStarted: boolean };
 
 /** Resolves with the exit code when all have ended: the worst of theirs. */
-export async function runProcessGroup<Started>(
+export async function runProcessGroup<Started extends Member>(
   options: Options<Started>,
   onOrder: (take: (order: Order) => void) => void,
 ): Promise<number> {
@@ -45,9 +52,11 @@ export async function runProcessGroup<Started>(
   return group.run();
 }
 
-class ProcessGroup<Started> {
+class ProcessGroup<Started extends Member> {
   readonly #options: Options<Started>;
   readonly #serving = new Set<Worker>();
+  /** Nobody has been told of these yet. */
+  readonly #dead = new Set<NodeId>();
   #failedStarts = 0;
   #isAnnounced = false;
   #isStopping = false;
@@ -106,6 +115,14 @@ class ProcessGroup<Started> {
     this.order('stop');
   }
 
+  /** One that serves, or the first that will. Should it die before it has done its part, the leases run out. */
+  #tellOfDead(): void {
+    const worker = [...this.#serving].find((one) => one.isConnected());
+    if (worker === undefined || this.#dead.size === 0) return;
+    worker.send({ dead: [...this.#dead] } satisfies Dead);
+    this.#dead.clear();
+  }
+
   /** `serving`: whether it comes to that. */
   #start(): { serving: Promise<boolean>; ended: Promise<Ended> } {
     const { log } = this.#options;
@@ -113,14 +130,15 @@ class ProcessGroup<Started> {
     const serving = Promise.withResolvers<boolean>();
     const ended = Promise.withResolvers<Ended>();
     const { pid } = worker.process;
-    let hadStarted = false;
+    let node: NodeId | null = null;
     worker.once('message', (message: Started) => {
-      hadStarted = true;
+      ({ node } = message);
       if (!this.#isAnnounced) this.#options.onServing(message);
       this.#isAnnounced = true;
       worker.send(HEARD);
       this.#failedStarts = 0;
       this.#serving.add(worker);
+      this.#tellOfDead();
       log.info({ process: pid }, 'a process serves');
       // One that was still starting when the order came has not heard it.
       if (this.#isStopping) worker.send(STOP);
@@ -134,8 +152,11 @@ class ProcessGroup<Started> {
       const code = exitCode ?? EXIT_FAILED;
       if (this.#isStopping) log.info({ process: pid, code, signal }, 'a process has ended');
       else log.error({ process: pid, code, signal }, 'a process has ended; another takes its place');
+      // One that stopped in good order has handed over what it sent to.
+      if (node !== null && code !== 0) this.#dead.add(node);
+      this.#tellOfDead();
       serving.resolve(false);
-      ended.resolve({ code, hadStarted });
+      ended.resolve({ code, hadStarted: node !== null });
     });
     return { serving: serving.promise, ended: ended.promise };
   }
@@ -157,6 +178,11 @@ export function groupMembership() {
         onMessage(HEARD, resolve);
         worker.send(started);
       }),
+    onDead: (take: (node: NodeId) => void): void => {
+      worker.on('message', (message: string | Dead) => {
+        if (typeof message !== 'string') for (const node of message.dead) take(node);
+      });
+    },
     /** Without it the link to the parent would keep this process alive. */
     leave: () => worker.disconnect(),
   };

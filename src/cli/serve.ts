@@ -9,6 +9,7 @@ import { SETTINGS, UsageError, VERSION, loadTraceSettings } from '../config.ts';
 import type { SettingName, Settings } from '../config.ts';
 import type { Mode } from '../model/api-key.ts';
 import { DEFAULT_SCOPES } from '../model/api-key.ts';
+import type { NodeId } from '../model/id.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createLog } from '../runtime/log.ts';
 import type { Log, ProcessLog } from '../runtime/log.ts';
@@ -55,12 +56,14 @@ const BUILD_SCRIPT = fileURLToPath(new URL('../../scripts/ensure-installed', imp
 type NewKey = { mode: Mode; key: string };
 
 /** What the service says of itself when it serves; `keys` were just made, and are told this once. */
-type Started = { url: string; keys: NewKey[]; signInLink: string | null };
+type Started = { url: string; node: NodeId; keys: NewKey[]; signInLink: string | null };
 
 type Surroundings = {
   /** Called back when to stop, and when to end at once. */
   onStopOrder: (take: (order: Order) => void) => void;
   tellStarted: (started: Started, log: Log) => unknown;
+  /** Called back with nodes whose processes have ended for certain. */
+  onDead: (take: (node: NodeId) => void) => void;
   /** A link is known to the process that made it: of several no one knows which is asked. */
   makesLink: boolean;
 };
@@ -84,7 +87,12 @@ async function serve(line: CommandLine): Promise<number> {
     if (line.has('build-dashboard') && settings.DASHBOARD === 'on') buildDashboard({ script: BUILD_SCRIPT, log });
   };
   if (settings.PROCESSES > 1) return serveTogether(settings, tellStarted);
-  return serveToTheEnd(settings, { onStopOrder: onStopSignal, tellStarted, makesLink: line.has('sign-in-link') });
+  return serveToTheEnd(settings, {
+    onStopOrder: onStopSignal,
+    onDead: () => {},
+    tellStarted,
+    makesLink: line.has('sign-in-link'),
+  });
 }
 
 async function serveTogether(settings: Settings, tellStarted: Surroundings['tellStarted']): Promise<number> {
@@ -120,7 +128,7 @@ async function findFreePort(settings: Settings): Promise<number> {
 
 async function serveToTheEnd(
   settings: Settings,
-  { onStopOrder, tellStarted, makesLink }: Surroundings,
+  { onStopOrder, onDead, tellStarted, makesLink }: Surroundings,
 ): Promise<number> {
   const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: settings.PROCESSES > 1 });
   const { log } = processLog;
@@ -148,7 +156,9 @@ async function serveToTheEnd(
       store,
       masterKey: await readMasterKey(options),
     });
-    await tellStarted({ url: app.baseUrl, keys, signInLink: makesLink ? app.makeSignInLink() : null }, log);
+    onDead((node) => app.removeDead(node));
+    const signInLink = makesLink ? app.makeSignInLink() : null;
+    await tellStarted({ url: app.baseUrl, node: app.node, keys, signInLink }, log);
   } catch (error) {
     await store.close();
     throw explainListening(error, settings);

@@ -13,6 +13,11 @@ export interface Cluster {
   leave(graceMs: number): Promise<void>;
   /** After `leave`, when nothing is stored any more that others should hear of. */
   close(): Promise<void>;
+  /**
+   * Of a node whose process has ended for certain: frees its shards now, not when its lease runs out. Never to be
+   * called on a guess: a node that lives would go on sending beside the next owner until its lease fences it.
+   */
+  removeDead(node: NodeId): void;
   /** Deliveries that were just stored here: those whose destinations are another node's are told to that. */
   tellOwners(deliveries: readonly OpenDelivery[]): void;
   /** Resolves when the node that sends to the destination honours a change that was just committed. */

@@ -87,6 +87,14 @@ export class Membership {
     this.#loop.wake();
   }
 
+  /** Somebody else has seen the process of this node end. */
+  async removeDead(id: NodeId): Promise<void> {
+    const { store, onRemoved } = this.#options;
+    await store.removeNode(id);
+    onRemoved([id]);
+    this.wake();
+  }
+
   /** From now on nothing is taken; the lease is renewed until `stop`. */
   async beginLeaving(): Promise<void> {
     this.#isLeaving = true;
@@ -105,7 +113,7 @@ export class Membership {
     const renewed = await this.#renew(id);
     if (renewed === null) return this.#comeBack();
     shards.reconcile((shard) => renewed.owners[shard] === id, version);
-    if (!this.#isLeaving) await this.#share(await this.#removeDead(renewed));
+    if (!this.#isLeaving) await this.#share(await this.#removeExpired(renewed));
     if (renewed.changedEnvironments.length > 0) await acknowledge(renewed.changedEnvironments);
     return 'idle';
   }
@@ -141,7 +149,7 @@ export class Membership {
     return 'more';
   }
 
-  async #removeDead(view: ClusterView): Promise<ClusterView> {
+  async #removeExpired(view: ClusterView): Promise<ClusterView> {
     const { store, clock, onRemoved } = this.#options;
     if (clock.monotonic() - this.#renewingSince < REMOVE_AFTER_MS) return view;
     if (!view.nodes.some(({ heartbeatAt, leaseMs }) => heartbeatAt + leaseMs < view.now)) return view;

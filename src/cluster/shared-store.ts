@@ -112,6 +112,10 @@ export class SharedStoreNode implements Cluster {
     await Promise.race([this.#announcer.flush(), delay(this.#options.clock, LEAVE_EXTRA_MS)]);
   }
 
+  removeDead(node: NodeId): void {
+    void this.#membership.removeDead(node).catch(this.#errorsOf('membership'));
+  }
+
   tellOwners(deliveries: readonly OpenDelivery[]): void {
     const others = deliveries.filter(({ destinationId }) => this.#shards.since(idShard(destinationId)) === null);
     if (others.length > 0) this.#announcer.announce({ due: others });

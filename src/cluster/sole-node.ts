@@ -54,6 +54,7 @@ export function createSoleNode({ node, store, clock, onTrouble, onRecovered, onE
     },
     leave: () => Promise.resolve(),
     close: () => look.stop(),
+    removeDead: () => {},
     tellOwners: () => {},
     confirm: () => Promise.resolve(),
     troubles: () => (trouble === null ? [] : [`the data directory was replaced or removed: ${trouble}`]),

@@ -60,7 +60,10 @@ export function createMetrics(version: string) {
     rowsPruned: counter('rows_pruned_total', 'Rows removed at the end of their retention.'),
     leaseRenewalsFailed: counter('lease_renewals_failed_total', 'Renewals of this node’s lease that failed.'),
     leasesLost: counter('leases_lost_total', 'Times that the other nodes gave this one up while it was running.'),
-    nodesRemoved: counter('nodes_removed_total', 'Nodes that this one removed because their lease had run out.'),
+    nodesRemoved: counter(
+      'nodes_removed_total',
+      'Nodes that this one removed: their lease had run out, or their process had ended.',
+    ),
     shardsTaken: counter('shards_taken_total', 'Shards that this node has taken over.'),
     shardsReleased: counter('shards_released_total', 'Shards that this node has handed over.'),
     loopFailures: tallyOf('loop_failures_total', 'Steps of background loops that failed.', 'loop', BACKGROUND_STEPS),

@@ -7,7 +7,7 @@ import type { Cluster } from '../../src/cluster/cluster.ts';
 import { SharedStoreNode } from '../../src/cluster/shared-store.ts';
 import { ApiError } from '../../src/model/error.ts';
 import { SHARD_COUNT } from '../../src/model/id.ts';
-import type { DestinationId } from '../../src/model/id.ts';
+import type { DestinationId, NodeId } from '../../src/model/id.ts';
 import { delay } from '../../src/runtime/clock.ts';
 import type { Clock, Timer } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
@@ -29,6 +29,7 @@ const ENVIRONMENTS = [1, 2];
 
 /** A process: it can be stopped and continued, and its wall clock is its own. */
 class SimulatedNode {
+  readonly id: NodeId;
   readonly cluster: Cluster;
   /** When each shard was last swept. */
   readonly sweptAt = new Map<number, number>();
@@ -42,6 +43,7 @@ class SimulatedNode {
 
   constructor(world: World) {
     const { clock, random, store } = world;
+    this.id = world.ids.next('nod');
     const skewMs = random.between(-500_000, 500_000);
     this.skewMs = skewMs;
     const own: Clock = {
@@ -57,7 +59,7 @@ class SimulatedNode {
       return version;
     };
     this.cluster = new SharedStoreNode({
-      node: { id: world.ids.next('nod'), name: 'simulated', version: '0' },
+      node: { id: this.id, name: 'simulated', version: '0' },
       leaseMs: LEASE_MS,
       store: store.storeFor(reach),
       clock: own,
@@ -153,9 +155,11 @@ class World {
     }
   }
 
+  /** Whoever saw the process end may tell another node of it, before its lease has run out. */
   kill(node: SimulatedNode): void {
     node.isAlive = false;
     this.nodes = this.nodes.filter((one) => one !== node);
+    if (this.nodes.length > 0 && this.random.chance(0.5)) this.random.pick(this.nodes).cluster.removeDead(node.id);
   }
 
   async stop(node: SimulatedNode): Promise<void> {

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { sharedDatabases } from '../store/postgres/databases.ts';
 import { Api } from './api.ts';
-import { hold, startReceiver } from './receiver.ts';
+import { hold, ok, startReceiver } from './receiver.ts';
 import { environmentOf, runCommand, startService } from './service.ts';
 import type { Service } from './service.ts';
 
@@ -17,9 +17,9 @@ const SERVES = 'a process serves';
 describe('serve --processes', () => {
   const databases = sharedDatabases();
 
-  const start = async (t: TestContext): Promise<Service> => {
-    const settings = { DATABASE_URL: await databases.makeEmpty(t), MASTER_KEY, PROCESSES: String(COUNT) };
-    return startService(t, settings);
+  const start = async (t: TestContext, settings: Record<string, string> = {}): Promise<Service> => {
+    const own = { DATABASE_URL: await databases.makeEmpty(t), MASTER_KEY, PROCESSES: String(COUNT) };
+    return startService(t, { ...own, ...settings });
   };
 
   test('is refused on the embedded store, with what to do', async () => {
@@ -55,6 +55,23 @@ describe('serve --processes', () => {
     assert.equal(pids.filter(isRunning).length, COUNT);
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     assert.ok(!pids.some(isRunning));
+  });
+
+  test('sends what a dead process has left, long before its lease would have run out', async (t) => {
+    const service = await start(t, { NODE_LEASE: '10m' });
+    const [first] = await serving(service, COUNT);
+    const api = new Api(service);
+    const receiver = await startReceiver(t, hold);
+    await api.subscribed(receiver.url, 'processes.left');
+    await api.publish('processes.left');
+    const [held] = await receiver.arrived(1);
+    receiver.respond = ok;
+    // The first has all shards yet: they move by and by, when nobody has come or gone for a while.
+    process.kill(first!, 'SIGKILL');
+    const [, again] = await receiver.arrived(2);
+    assert.deepEqual([again!.deliveryId, again!.attempt], [held!.deliveryId, 1]);
+    await serving(service, COUNT + 1);
+    assert.deepEqual(await service.stop(), { code: 0, signal: null });
   });
 
   test('comes back on the same port when all have died', async (t) => {
