@@ -35,8 +35,8 @@ type Running = {
   types: Map<string, readonly Subject[]>;
 };
 
-/** A row as it is to be stored; `subject` is told to be dirty again where it could not be. */
-type DirtyRow = { row: StoredCounts; subjects: Subject[] };
+/** A row as it is to be stored; `putBack` follows where it could not be. */
+type DirtyRow = { row: StoredCounts; putBack: () => void };
 
 export class Counter implements Observer {
   readonly #clock: Clock;
@@ -290,7 +290,7 @@ type Key = Omit<StoredCounts, 'counts'>;
 
 function take(key: Key, subject: Subject): DirtyRow {
   [subject.isDirty, subject.isStored] = [false, true];
-  return { row: { ...key, counts: encodeCounts(subject.counts) }, subjects: [subject] };
+  return { row: { ...key, counts: encodeCounts(subject.counts) }, putBack: () => markDirty([subject]) };
 }
 
 /** Which are among the busiest may have changed with any of them, and so what the others are together. */
@@ -304,13 +304,23 @@ function* takeTypes(key: Omit<Key, 'subject'>, types: ReadonlyMap<string, Subjec
     subject.isDirty = false;
   }
   const subjects = [...others.values()];
-  yield { row: { ...key, subject: OTHER_TYPES, counts: encodeCounts(sumOf(subjects)) }, subjects };
+  const row = { ...key, subject: OTHER_TYPES, counts: encodeCounts(sumOf(subjects)) };
+  yield { row, putBack: () => markDirty(subjects) };
 }
 
 /** It was stored by itself, and counts among the others now. */
 function empty(key: Key, subject: Subject): DirtyRow {
   subject.isStored = false;
-  return { row: { ...key, counts: new Uint8Array() }, subjects: [subject] };
+  const putBack = (): void => {
+    markDirty([subject]);
+    // Its row still has what it had, and is to be emptied yet.
+    subject.isStored = true;
+  };
+  return { row: { ...key, counts: new Uint8Array() }, putBack };
+}
+
+function markDirty(subjects: readonly Subject[]): void {
+  for (const subject of subjects) subject.isDirty = true;
 }
 
 function hasDirty({ environments }: Bucket): boolean {

@@ -32,7 +32,7 @@ export function createStatsWriter(options: WriterOptions) {
       try {
         await store.writeCounts(rows.map(({ row }) => row));
       } catch (error) {
-        for (const { subjects } of rows) for (const subject of subjects) subject.isDirty = true;
+        for (const { putBack } of rows) putBack();
         throw error;
       }
     }
