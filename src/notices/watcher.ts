@@ -58,7 +58,8 @@ export class Watcher {
   #noteAttempt({ delivery, eventType, result, decision, recoveredFrom = null }: FinishedAttempt): void {
     if (result.outcome === 'succeeded') {
       if (recoveredFrom !== null || this.#resumedAt.size > 0) this.#noteSuccess(delivery, recoveredFrom);
-    } else if (decision?.status === 'dead' && !isOperational(eventType)) {
+      // A forced attempt that failed leaves its delivery dead: that was told of when it died.
+    } else if (decision?.status === 'dead' && delivery.fallbackStatus !== 'dead' && !isOperational(eventType)) {
       const { id, eventId } = delivery;
       const dead = { delivery_id: id, event_id: eventId, event_type: eventType, dead_reason: decision.deadReason! };
       this.#addDead(delivery, dead);

@@ -140,6 +140,15 @@ describe('deliveries that die', () => {
     assert.deepEqual(await told(), ['dst_1 delivery.dead 1 dlv_2'], 'dead from the beginning');
   });
 
+  test('are not told of again when a forced attempt leaves them dead', async () => {
+    const { die, told } = start();
+    const forced = { dueAt: 0, eventId: 'evt_1', destinationId: 'dst_1', fallbackStatus: 'dead' } as const;
+    die(1, { trigger: 'manual', delivery: openDelivery({ ...forced, id: 'dlv_1' }) });
+    assert.deepEqual(await told(), []);
+    die(2, { trigger: 'manual', delivery: openDelivery({ ...forced, id: 'dlv_2', fallbackStatus: 'retrying' }) });
+    assert.deepEqual(await told(), ['dst_1 delivery.dead 1 dlv_2']);
+  });
+
   test('lose no count where another node has told in this minute, or the store is away', async () => {
     const { die, told, toldInNextMinute, onPost, faults, clock } = start();
     onPost(() => Promise.reject(new ApiError('idempotency_key_conflict', '')));
