@@ -14,8 +14,11 @@ const MINUTE_MS = 60_000;
 const INTERVAL_MS = 5_000;
 const AT_ONCE_MAX = 50;
 
-/** `minute`: 'now', or of a change that every node sees the moment that all of them see. */
-type Waiting = { notice: Notice; at: number | null };
+/**
+ * `at`: of a change that every node sees the moment that all of them see; null: of what this node alone knows.
+ * `isLate`: another of its kind was told in the minute in which it came, so that its event has the key of a later one.
+ */
+type Waiting = { notice: Notice; at: number | null; isLate: boolean };
 
 type NoticesOptions = {
   clock: Clock;
@@ -51,8 +54,9 @@ export class Notices {
     const key = keyOf(notice.type, notice.destinationId);
     const before = this.#waiting.get(key);
     if (before !== undefined) addCount(notice, before.notice);
-    this.#waiting.set(key, { notice, at });
-    if (before === undefined && !this.#told.has(key)) this.loop.wake();
+    const isLate = this.#told.has(key);
+    this.#waiting.set(key, { notice, at, isLate });
+    if (before === undefined && !isLate) this.loop.wake();
   }
 
   /** What was to be told is no longer so. */
@@ -73,10 +77,10 @@ export class Notices {
   }
 
   async #tell(key: string, waiting: Waiting, now: number): Promise<void> {
-    const { notice, at } = waiting;
+    const { notice, at, isLate } = waiting;
     this.#waiting.delete(key);
     this.#told.add(key);
-    const minute = formatTime(at ?? now).slice(0, 'YYYY-MM-DDThh:mm'.length);
+    const minute = formatTime(at === null || isLate ? now : at).slice(0, 'YYYY-MM-DDThh:mm'.length);
     try {
       await this.#options.post(notice, `${key}:${minute}`);
     } catch (error) {

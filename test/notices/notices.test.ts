@@ -187,6 +187,27 @@ describe('a destination', () => {
     assert.deepEqual(await toldInNextMinute(), ['dst_1 destination.paused']);
   });
 
+  test('that is paused again within the minute is told of though the first has the minute’s key', async () => {
+    const { set, told, toldInNextMinute, onPost, keys, clock } = start();
+    const bodies = new Map<string, string>();
+    onPost(async ({ data }, key) => {
+      const body = JSON.stringify(data);
+      if (bodies.has(key) && bodies.get(key) !== body) throw new ApiError('idempotency_key_conflict', '');
+      bodies.set(key, body);
+    });
+    set('dst_1', 'paused');
+    assert.deepEqual(await told(), ['dst_1 destination.paused']);
+    set('dst_1', 'active');
+    await clock.run(1_000);
+    set('dst_1', 'paused');
+    assert.deepEqual(await told(), []);
+    assert.deepEqual(await toldInNextMinute(), ['dst_1 destination.paused']);
+    assert.deepEqual(keys, [
+      'postrider.destination.paused:dst_1:2026-01-01T00:00',
+      'postrider.destination.paused:dst_1:2026-01-01T00:01',
+    ]);
+  });
+
   test('whose pause another node has told of is not told of again', async () => {
     const { set, told, toldInNextMinute, onPost } = start();
     onPost(() => Promise.reject(new ApiError('idempotency_key_conflict', '')));
