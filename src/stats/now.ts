@@ -85,13 +85,15 @@ export function createNow(parts: NowParts) {
 
 /** This process's, and the last one of each other. */
 async function readPulses({ store, clock, counter, pulseOf }: NowParts, environment: number): Promise<Pulse> {
+  const now = clock.now();
   const rows = await store.readCounts({
     span: 'minute',
     environment,
     kind: 'pulse',
     subject: '',
-    since: clock.now() - PULSE_LIFETIME_MS,
-    until: null,
+    since: now - PULSE_LIFETIME_MS,
+    // Others' clocks are a little ahead; what is further ahead was told before a clock was set back.
+    until: now + PULSE_LIFETIME_MS,
     after: null,
     limit: PULSES_MAX,
   });
