@@ -35,6 +35,8 @@ export class Notices {
   readonly #options: NoticesOptions;
   /** By type and destination: one of each. */
   readonly #waiting = new Map<string, Waiting>();
+  /** On its way, and not withdrawn meanwhile. */
+  readonly #telling = new Set<string>();
   /** What was told in this minute. */
   readonly #told = new Set<string>();
   #minute = 0;
@@ -61,7 +63,9 @@ export class Notices {
 
   /** What was to be told is no longer so. */
   withdraw(type: NoticeType, id: DestinationId): void {
-    this.#waiting.delete(keyOf(type, id));
+    const key = keyOf(type, id);
+    this.#waiting.delete(key);
+    this.#telling.delete(key);
   }
 
   async #tellAll(): Promise<'idle'> {
@@ -79,6 +83,7 @@ export class Notices {
   async #tell(key: string, waiting: Waiting, now: number): Promise<void> {
     const { notice, at, isLate } = waiting;
     this.#waiting.delete(key);
+    this.#telling.add(key);
     this.#told.add(key);
     const minute = formatTime(at === null || isLate ? now : at).slice(0, 'YYYY-MM-DDThh:mm'.length);
     try {
@@ -88,8 +93,10 @@ export class Notices {
       // Another node told of the same change, or, of what this node alone knows, told of something else.
       if (isTold && at !== null) return;
       if (!isTold) this.#told.delete(key);
-      this.#putBack(key, waiting);
+      if (this.#telling.has(key)) this.#putBack(key, waiting);
       if (!isTold) throw error;
+    } finally {
+      this.#telling.delete(key);
     }
   }
 

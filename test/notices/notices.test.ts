@@ -208,6 +208,18 @@ describe('a destination', () => {
     ]);
   });
 
+  test('that is active again while its pause is being told, and could not be, is not told of', async () => {
+    const { set, told, toldInNextMinute, onPost } = start();
+    onPost(async () => {
+      set('dst_1', 'active');
+      throw new Error('away');
+    });
+    set('dst_1', 'paused');
+    assert.deepEqual(await told(), []);
+    onPost(() => Promise.resolve());
+    assert.deepEqual(await toldInNextMinute(), []);
+  });
+
   test('whose pause another node has told of is not told of again', async () => {
     const { set, told, toldInNextMinute, onPost } = start();
     onPost(() => Promise.reject(new ApiError('idempotency_key_conflict', '')));
