@@ -28,7 +28,9 @@ export function createMeter(metrics: Metrics): Observer {
       metrics.attempts.count({ outcome: result.outcome });
       metrics.attemptSeconds.observe(result.durationMs / 1000);
       if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
-      if (decision !== null && decision.dueAt === null) metrics.deliveriesFinished.count({ status: decision.status });
+      // A forced attempt that failed leaves its delivery what it was: that has ended before.
+      const hasEnded = decision !== null && decision.dueAt === null && decision.status !== delivery.fallbackStatus;
+      if (hasEnded) metrics.deliveriesFinished.count({ status: decision.status });
     },
   };
 }

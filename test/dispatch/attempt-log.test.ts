@@ -1,10 +1,12 @@
 // What an operator reads at each level of the log: a receiver that fails a thousand times a second fills no disk.
+// And what the metric of deliveries that ended counts.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { pino } from 'pino';
-import { AttemptLog } from '../../src/app/observers.ts';
+import { AttemptLog, createMeter } from '../../src/app/observers.ts';
 import type { FinishedAttempt } from '../../src/model/observer.ts';
 import { createIds } from '../../src/runtime/ids.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { openDelivery } from '../support/deliveries.ts';
@@ -101,4 +103,18 @@ test('at level debug every attempt has a line', () => {
   for (let i = 0; i < 30; i++) log.note(finished('reset'));
   for (let i = 0; i < 30; i++) log.note(finished('succeeded'));
   assert.equal(lines.length, 60);
+});
+
+test('the metric of deliveries that ended counts none again that a forced attempt leaves as it was', async () => {
+  const metrics = createMetrics('0.0.0');
+  const meter = createMeter(metrics);
+  const died = finished('reset');
+  died.decision = { ...died.decision!, status: 'dead', deadReason: 'exhausted', dueAt: null };
+  meter.attempted!(died);
+  meter.attempted!({ ...died, trigger: 'manual', delivery: { ...died.delivery, fallbackStatus: 'dead' } });
+  const arrived = finished('succeeded');
+  meter.attempted!({ ...arrived, trigger: 'manual', delivery: { ...arrived.delivery, fallbackStatus: 'dead' } });
+  const text = await metrics.registry.metrics();
+  assert.match(text, /^postrider_deliveries_finished_total\{status="dead"\} 1$/m);
+  assert.match(text, /^postrider_deliveries_finished_total\{status="succeeded"\} 1$/m);
 });
