@@ -2,7 +2,7 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue, useEffect, useState } from 'react';
 import { BareDialog } from './dialog.tsx';
 import { useMay, useMode } from './environment.ts';
 import { findTargets } from './find-targets.ts';
@@ -25,6 +25,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const matching = commands.filter(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()));
   const items: Target[] = [...(wanted.length > 1 ? (found.data ?? []) : []), ...matching];
   const go = useGo(onClose);
+  const isSearching = wanted !== text.trim() || (found.isFetching && items.length === 0);
+  // Enter while there is nothing yet that it could choose: it chooses the first hit for this text when that comes.
+  const [isChoosing, setChoosing] = useState(false);
+  useEffect(() => {
+    if (!isChoosing || isSearching) return;
+    setChoosing(false);
+    if (items[0] !== undefined) go(items[0]);
+  });
   return (
     <BareDialog label="Search" onClose={onClose}>
       <Autocomplete.Root
@@ -35,9 +43,21 @@ export function Palette({ onClose }: { onClose: () => void }) {
         autoHighlight="always"
         itemToStringValue={(item: Target) => item.label}
         value={text}
-        onValueChange={(value, { reason }) => reason !== 'item-press' && setText(value)}
+        onValueChange={(value, { reason }) => {
+          if (reason === 'item-press') return;
+          setText(value);
+          setChoosing(false);
+        }}
       >
-        <Autocomplete.Input aria-label="Search" placeholder="An id or its beginning, a destination, a page" />
+        <Autocomplete.Input
+          aria-label="Search"
+          placeholder="An id or its beginning, a destination, a page"
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.nativeEvent.isComposing || !isSearching) return;
+            event.preventBaseUIHandler();
+            setChoosing(true);
+          }}
+        />
         <Autocomplete.List>
           {(item: Target) => (
             <Autocomplete.Item key={item.key} value={item} onClick={() => go(item)}>

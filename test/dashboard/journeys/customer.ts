@@ -89,10 +89,30 @@ journey('a delivery is found by the beginning of its id, with the keyboard alone
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   await page.keyboard.press('/');
   await page.getByRole('combobox', { name: 'Search' }).waitFor();
-  // At once, as pasted: each letter searches anew, and for that moment there is nothing that Enter could choose.
   await page.keyboard.insertText(traffic().deadId.slice(0, -8));
   await page.locator('[role=option][data-highlighted]', { hasText: traffic().deadId }).waitFor();
   await page.keyboard.press('Enter');
+  await page.waitForURL(new RegExp(`/test/deliveries/${traffic().deadId}$`));
+});
+
+journey('Enter counts that comes before what was searched for', async ({ page }) => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await page.goto('/test');
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  await page.route('**/v1/**', async (route) => {
+    await answered;
+    await route.continue();
+  });
+  await page.keyboard.press('/');
+  await page.getByRole('combobox', { name: 'Search' }).waitFor();
+  const [searched] = await Promise.all([
+    page.waitForRequest((request) => request.url().includes('/v1/deliveries')),
+    page.keyboard.insertText(traffic().deadId.slice(0, -8)),
+  ]);
+  assert.equal(await page.getByRole('option').count(), 0);
+  await page.keyboard.press('Enter');
+  answer();
+  await searched.response();
   await page.waitForURL(new RegExp(`/test/deliveries/${traffic().deadId}$`));
 });
 
