@@ -20,9 +20,10 @@ export function labelsOf({ method, route, status }: Answer) {
 /** Counts what the core does. */
 export function createMeter(metrics: Metrics): Observer {
   return {
-    scheduled({ origin, deliveries }) {
+    scheduled({ origin, deliveries, backlogFull }) {
       if (origin === 'event') metrics.eventsAccepted.inc();
       metrics.deliveriesScheduled.inc(deliveries.length);
+      if (backlogFull.size > 0) metrics.deliveriesFinished.count({ status: 'dead' }, backlogFull.size);
     },
     attempted({ delivery, result, decision }) {
       metrics.attempts.count({ outcome: result.outcome });

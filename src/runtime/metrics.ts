@@ -46,7 +46,7 @@ export function createMetrics(version: string) {
     attempts: tallyOf('attempts_total', 'Attempts that were recorded, by outcome.', 'outcome', OUTCOMES),
     deliveriesFinished: tallyOf(
       'deliveries_finished_total',
-      'Deliveries that ended, by status.',
+      'Deliveries that ended, by status; without those that expired unsent, or whose destination was deleted.',
       'status',
       END_STATUSES,
     ),
@@ -148,11 +148,11 @@ class Tally {
     this.#counter = new Counter({ ...options, collect: () => this.#handOver() });
   }
 
-  count(labels: Labels): void {
+  count(labels: Labels, by = 1): void {
     let counted = this.#pending;
     for (const name of this.#labelNames) counted = entryOf(counted.byValue, labels[name]!);
     counted.labels = labels;
-    counted.count++;
+    counted.count += by;
   }
 
   startAtZero(labels: Labels): void {

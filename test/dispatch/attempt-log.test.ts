@@ -118,3 +118,26 @@ test('the metric of deliveries that ended counts none again that a forced attemp
   assert.match(text, /^postrider_deliveries_finished_total\{status="dead"\} 1$/m);
   assert.match(text, /^postrider_deliveries_finished_total\{status="succeeded"\} 1$/m);
 });
+
+test('the metric of deliveries that ended counts those that their destination had no room for', async () => {
+  const metrics = createMetrics('0.0.0');
+  const [id, more] = [ids.next('dlv'), ids.next('dlv')];
+  const deliveries = [id, more].map((one) => ({ id: one, destinationId: first, subscriptionId: ids.next('sub') }));
+  createMeter(metrics).scheduled!({
+    origin: 'event',
+    event: {
+      id: ids.next('evt'),
+      environment: 1,
+      type: 'order.paid',
+      idempotencyKey: null,
+      occurredAt: clock.now(),
+      createdAt: clock.now(),
+      traceparent: null,
+    },
+    body: new Uint8Array(),
+    deliveries,
+    backlogFull: new Set([more]),
+    dueAt: clock.now(),
+  });
+  assert.match(await metrics.registry.metrics(), /^postrider_deliveries_finished_total\{status="dead"\} 1$/m);
+});
