@@ -3,6 +3,7 @@ import type { Answer } from '../api/services.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import { SHARD_COUNT, idTime } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
+import { endedBy } from '../model/observer.ts';
 import type { Observer, FinishedAttempt } from '../model/observer.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -25,13 +26,13 @@ export function createMeter(metrics: Metrics): Observer {
       metrics.deliveriesScheduled.inc(deliveries.length);
       if (backlogFull.size > 0) metrics.deliveriesFinished.count({ status: 'dead' }, backlogFull.size);
     },
-    attempted({ delivery, result, decision }) {
+    attempted(finished) {
+      const { delivery, result } = finished;
       metrics.attempts.count({ outcome: result.outcome });
       metrics.attemptSeconds.observe(result.durationMs / 1000);
       if (delivery.attemptCount === 0) metrics.deliverySeconds.observe((result.startedAt - idTime(delivery.id)) / 1000);
-      // A forced attempt that failed leaves its delivery what it was: that has ended before.
-      const hasEnded = decision !== null && decision.dueAt === null && decision.status !== delivery.fallbackStatus;
-      if (hasEnded) metrics.deliveriesFinished.count({ status: decision.status });
+      const status = endedBy(finished);
+      if (status !== null) metrics.deliveriesFinished.count({ status });
     },
   };
 }

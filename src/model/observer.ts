@@ -35,6 +35,11 @@ export type FinishedAttempt = {
   recoveredFrom?: FailureStreak | null;
 };
 
+/** How its delivery ended by it. Null: it goes on, or a forced attempt left it what it was, which had ended before. */
+export function endedBy({ delivery, decision }: FinishedAttempt): Decision['status'] | null {
+  return decision?.dueAt !== null || decision.status === delivery.fallbackStatus ? null : decision.status;
+}
+
 /** Deliveries of one destination that ended `dead` without an attempt: expired, or their destination was deleted. */
 export type EndedUnsent = { environment: number; destinationId: DestinationId; count: number };
 

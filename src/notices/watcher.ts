@@ -4,6 +4,7 @@ import { isFailing } from '../model/condition.ts';
 import type { DestinationWithKeys, FailureStreak } from '../model/destination.ts';
 import { isOperational } from '../model/event-type.ts';
 import type { DestinationId } from '../model/id.ts';
+import { endedBy } from '../model/observer.ts';
 import type { FinishedAttempt, Observer, Scheduled } from '../model/observer.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -55,13 +56,13 @@ export class Watcher {
   }
 
   /** Of deliveries of the service's own events nothing is told: that would be one more of them. */
-  #noteAttempt({ delivery, eventType, result, decision, recoveredFrom = null }: FinishedAttempt): void {
+  #noteAttempt(finished: FinishedAttempt): void {
+    const { delivery, eventType, result, decision, recoveredFrom = null } = finished;
     if (result.outcome === 'succeeded') {
       if (recoveredFrom !== null || this.#resumedAt.size > 0) this.#noteSuccess(delivery, recoveredFrom);
-      // A forced attempt that failed leaves its delivery dead: that was told of when it died.
-    } else if (decision?.status === 'dead' && delivery.fallbackStatus !== 'dead' && !isOperational(eventType)) {
+    } else if (endedBy(finished) === 'dead' && !isOperational(eventType)) {
       const { id, eventId } = delivery;
-      const dead = { delivery_id: id, event_id: eventId, event_type: eventType, dead_reason: decision.deadReason! };
+      const dead = { delivery_id: id, event_id: eventId, event_type: eventType, dead_reason: decision!.deadReason! };
       this.#addDead(delivery, dead);
     }
   }

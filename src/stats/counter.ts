@@ -2,6 +2,7 @@
 // they are stored. Told by the observer for every event and attempt, so counting is additions and look-ups, no more.
 import { idTime } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
+import { endedBy } from '../model/observer.ts';
 import type { EndedUnsent, FinishedAttempt, Observer, Scheduled } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -92,16 +93,15 @@ export class Counter implements Observer {
     }
   };
 
-  readonly attempted = ({ delivery, eventType, result, decision }: FinishedAttempt): void => {
+  readonly attempted = (finished: FinishedAttempt): void => {
     this.#turn();
-    const { environment, destinationId, fallbackStatus } = delivery;
+    const { delivery, eventType, result } = finished;
+    const { environment, destinationId } = delivery;
     const outcome = outcomeIndex(result.outcome);
     const bucket = bucketOf(result.durationMs / 1000);
     const isFirst = delivery.attemptCount === 0;
     const first = isFirst ? bucketOf((result.startedAt - idTime(delivery.id)) / 1000) : -1;
-    // A forced attempt that failed leaves its delivery what it was: that has ended before.
-    const end =
-      decision === null || decision.dueAt !== null || decision.status === fallbackStatus ? null : decision.status;
+    const end = endedBy(finished);
     const running = this.#runningOf(environment);
     for (const subject of running.all) note(touch(subject), outcome, bucket, first, end);
     for (const subject of this.#typeOf(running, eventType)) note(touch(subject), outcome, bucket, first, end);

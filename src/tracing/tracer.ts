@@ -3,6 +3,7 @@
 import type { OpenDelivery } from '../model/delivery.ts';
 import { idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
+import { endedBy } from '../model/observer.ts';
 import type { FinishedAttempt, Observer, Scheduled } from '../model/observer.ts';
 import type { Decision } from '../model/transitions.ts';
 import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './trace-ids.ts';
@@ -56,7 +57,7 @@ export function createTracer(sink: SpanSink, now: () => number): Tracer {
         const trace = traceOf(finished.delivery.eventId, finished.traceparent);
         if (!trace.isSampled) return;
         sink.end(toAttemptSpan(trace, finished));
-        if (finished.decision?.dueAt === null) sink.end(toDeliverySpan(trace, finished, finished.decision));
+        if (endedBy(finished) !== null) sink.end(toDeliverySpan(trace, finished, finished.decision!));
       },
     },
     keepTraceparent(header) {

@@ -1,5 +1,5 @@
 // What an operator reads at each level of the log: a receiver that fails a thousand times a second fills no disk.
-// And what the metric of deliveries that ended counts.
+// And what of deliveries that ended the metric counts and a trace shows.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { pino } from 'pino';
@@ -8,6 +8,8 @@ import type { FinishedAttempt } from '../../src/model/observer.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import { createTracer } from '../../src/tracing/tracer.ts';
+import type { Span } from '../../src/tracing/tracer.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { openDelivery } from '../support/deliveries.ts';
 
@@ -117,6 +119,19 @@ test('the metric of deliveries that ended counts none again that a forced attemp
   const text = await metrics.registry.metrics();
   assert.match(text, /^postrider_deliveries_finished_total\{status="dead"\} 1$/m);
   assert.match(text, /^postrider_deliveries_finished_total\{status="succeeded"\} 1$/m);
+});
+
+test('the span of a delivery is told once: not again for a forced attempt that leaves it as it was', () => {
+  const spans: Span[] = [];
+  const { observer } = createTracer({ isSampled: () => true, end: (span) => void spans.push(span) }, () => clock.now());
+  const died = finished('reset');
+  died.decision = { ...died.decision!, status: 'dead', deadReason: 'exhausted', dueAt: null };
+  observer.attempted!(died);
+  observer.attempted!({ ...died, trigger: 'manual', delivery: { ...died.delivery, fallbackStatus: 'dead' } });
+  assert.deepEqual(
+    spans.map(({ name }) => name),
+    ['attempt', 'delivery', 'attempt'],
+  );
 });
 
 test('the metric of deliveries that ended counts those that their destination had no room for', async () => {

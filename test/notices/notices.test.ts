@@ -86,7 +86,7 @@ function attempt({
     traceparent: null,
     trigger: 'schedule',
     result: RESULT('reset'),
-    decision: { status: 'dead', deadReason: 'exhausted' } as FinishedAttempt['decision'],
+    decision: { status: 'dead', deadReason: 'exhausted', dueAt: null } as FinishedAttempt['decision'],
     ...fields,
   };
 }
