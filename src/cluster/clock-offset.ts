@@ -2,27 +2,33 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 
+/** `ms`: to be added to this machine's time; it may be too little or too much by as much as `uncertainMs`. */
+export type Offset = { ms: number; uncertainMs: number };
+
 /** Clocks that differ by less matter nowhere. */
 const OFFSET_IGNORED_MS = 1_000;
 
-/** Milliseconds to add to this machine's time. */
-export async function measureOffset(store: Pick<ClusterStore, 'readCluster'>, clock: Clock): Promise<number> {
+export async function measureOffset(store: Pick<ClusterStore, 'readCluster'>, clock: Clock): Promise<Offset> {
   const sentAt = { now: clock.now(), monotonic: clock.monotonic() };
   const { now } = await store.readCluster();
   return offsetOf(now, sentAt, clock.monotonic());
 }
 
-/** `storeNow`: read at some moment between the two. */
-export function offsetOf(storeNow: number, sentAt: { now: number; monotonic: number }, receivedAt: number): number {
-  return storeNow - (sentAt.now + (receivedAt - sentAt.monotonic) / 2);
+/**
+ * `storeNow`: read at some moment between the two. Of an answer that took seconds (the database was made to wait, or
+ * waited for) nobody knows at which.
+ */
+export function offsetOf(storeNow: number, sentAt: { now: number; monotonic: number }, receivedAt: number): Offset {
+  const uncertainMs = (receivedAt - sentAt.monotonic) / 2;
+  return { ms: storeNow - (sentAt.now + uncertainMs), uncertainMs };
 }
 
-/** The correction of this machine's clock; 0: it is near enough. */
-export function correctionOf(offsetMs: number): number {
-  return Math.abs(offsetMs) <= OFFSET_IGNORED_MS ? 0 : Math.round(offsetMs);
+/** The correction of this machine's clock; 0: it is near enough, or may be. */
+export function correctionOf(offset: Offset): number {
+  return isCorrected(offset, 0) ? 0 : Math.round(offset.ms);
 }
 
-/** Whether another correction than the one in force is called for. */
-export function isCorrected(offsetMs: number, correctionMs: number): boolean {
-  return Math.abs(offsetMs - correctionMs) <= OFFSET_IGNORED_MS;
+/** False: another correction than the one in force is called for, whenever the store read its clock. */
+export function isCorrected({ ms, uncertainMs }: Offset, correctionMs: number): boolean {
+  return Math.abs(ms - correctionMs) <= OFFSET_IGNORED_MS + uncertainMs;
 }

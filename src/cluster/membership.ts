@@ -7,6 +7,7 @@ import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
 import type { ClusterStore, ClusterView, NewNode, RenewedLease } from '../store/cluster-store.ts';
 import { offsetOf } from './clock-offset.ts';
+import type { Offset } from './clock-offset.ts';
 import type { Lease, Moment } from './lease.ts';
 import { ALL_SHARDS } from './owned-shards.ts';
 import type { OwnedShards } from './owned-shards.ts';
@@ -37,7 +38,7 @@ type MembershipOptions = {
   lease: Lease;
   shards: OwnedShards;
   acknowledge: (environments: readonly number[]) => Promise<void>;
-  onRenewed: (renewed: { wasHeld: boolean; offsetMs: number; view: ClusterView }) => void;
+  onRenewed: (renewed: { wasHeld: boolean; offset: Offset; view: ClusterView }) => void;
   onRenewalFailed: (error: unknown) => void;
   /** Other nodes have removed this one, for its lease had run out. */
   onLost: () => void;
@@ -134,7 +135,7 @@ export class Membership {
     const renewedAt = clock.monotonic();
     if (renewedAt - this.#renewedAt > this.#intervalMs + GAP_MAX_MS) this.#renewingSince = renewedAt;
     this.#renewedAt = renewedAt;
-    onRenewed({ wasHeld, offsetMs: offsetOf(renewed.now, sentAt, renewedAt), view: renewed });
+    onRenewed({ wasHeld, offset: offsetOf(renewed.now, sentAt, renewedAt), view: renewed });
     return renewed;
   }
 

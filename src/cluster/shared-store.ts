@@ -12,6 +12,7 @@ import type { ClusterStore, ClusterView } from '../store/cluster-store.ts';
 import { createAnnouncer } from './announcer.ts';
 import type { Announcer } from './announcer.ts';
 import { correctionOf, isCorrected } from './clock-offset.ts';
+import type { Offset } from './clock-offset.ts';
 import { createChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import type { Cluster, NodeIdentity } from './cluster.ts';
@@ -161,9 +162,9 @@ export class SharedStoreNode implements Cluster {
         lease: this.#lease,
         shards: this.#shards,
         acknowledge: (environments) => this.#changes.acknowledge(environments),
-        onRenewed: ({ wasHeld, offsetMs }) => {
+        onRenewed: ({ wasHeld, offset }) => {
           this.#trouble = null;
-          this.#noteOffset(offsetMs);
+          this.#noteOffset(offset);
           if (!wasHeld) work.resume();
         },
         onRenewalFailed: (error) => {
@@ -182,10 +183,10 @@ export class SharedStoreNode implements Cluster {
     );
   }
 
-  #noteOffset(offsetMs: number): void {
-    this.#offsetMs = offsetMs;
-    if (isCorrected(offsetMs, this.#adjustedMs)) return;
-    this.#adjustedMs = correctionOf(offsetMs);
+  #noteOffset(offset: Offset): void {
+    this.#offsetMs = offset.ms;
+    if (isCorrected(offset, this.#adjustedMs)) return;
+    this.#adjustedMs = correctionOf(offset);
     this.#options.adjustClock(this.#adjustedMs);
   }
 

@@ -1,0 +1,112 @@
+// A node corrects its clock by the store's. An answer that took long says little of when the store looked at its clock:
+// a slow store must not make a clock wrong that is right.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { correctionOf, measureOffset } from '../../src/cluster/clock-offset.ts';
+import { SharedStoreNode } from '../../src/cluster/shared-store.ts';
+import { delay } from '../../src/runtime/clock.ts';
+import { createIds } from '../../src/runtime/ids.ts';
+import type { ClusterStore } from '../../src/store/cluster-store.ts';
+import { SeededRandom } from '../sim/seeded-random.ts';
+import { VirtualClock } from '../sim/virtual-clock.ts';
+import { MemoryCluster } from './memory-cluster.ts';
+
+const LEASE_MS = 10_000;
+/** As long as a database is waited for that is being started again. */
+const SLOW_MS = 4_000;
+const WRONG_MS = 40_000;
+
+type Slowness = { beforeMs: number; afterMs: number };
+
+/** A node on a store whose clock is ahead by `offsetMs`, and which answers slowly when it is told to. */
+class Scene {
+  readonly clock = new VirtualClock();
+  readonly slowness: Slowness = { beforeMs: 0, afterMs: 0 };
+  readonly corrections: number[] = [];
+  readonly store: ClusterStore;
+  readonly node: SharedStoreNode;
+
+  constructor(offsetMs: number) {
+    const { clock, slowness, corrections } = this;
+    const random = new SeededRandom(1);
+    const memory = new MemoryCluster(clock, random, offsetMs);
+    const store = memory.storeFor({ isAlive: () => true, whenAwake: async () => undefined });
+    const slowly = async <Result>(ask: () => Promise<Result>): Promise<Result> => {
+      const { beforeMs, afterMs } = slowness;
+      await delay(clock, beforeMs);
+      const result = await ask();
+      await delay(clock, afterMs);
+      return result;
+    };
+    this.store = {
+      ...store,
+      renewLease: (id) => slowly(() => store.renewLease(id)),
+      readCluster: () => slowly(() => store.readCluster()),
+    };
+    this.node = new SharedStoreNode({
+      node: { id: createIds(clock, random).next('nod'), name: 'simulated', version: '0' },
+      leaseMs: LEASE_MS,
+      store: this.store,
+      clock,
+      adjustClock: (byMs) => corrections.push(byMs),
+      hearOther: () => {},
+      work: {
+        load: async (_shards, own) => own(),
+        sweep: async () => undefined,
+        release: async () => undefined,
+        busyShards: () => new Set(),
+        wake: () => true,
+        resume: () => undefined,
+        environments: () => [],
+        catchUp: async () => 0,
+      },
+      events: {
+        onRenewalFailed: () => undefined,
+        onLeaseLost: () => undefined,
+        onNodesRemoved: () => undefined,
+        onShardsTaken: () => undefined,
+        onShardsReleased: () => undefined,
+        onError: () => undefined,
+      },
+    });
+  }
+}
+
+const SLOW: Readonly<Record<string, Slowness>> = {
+  'before it looked at its clock': { beforeMs: SLOW_MS, afterMs: 0 },
+  'after it looked at its clock': { beforeMs: 0, afterMs: SLOW_MS },
+};
+
+describe('a store that was slow', () => {
+  for (const [when, slowness] of Object.entries(SLOW)) {
+    test(`${when} makes no clock wrong that is right`, async () => {
+      const { clock, node, corrections, ...scene } = new Scene(0);
+      await clock.runFor(node.join('here'));
+      Object.assign(scene.slowness, slowness);
+      await clock.run(3 * SLOW_MS);
+      Object.assign(scene.slowness, { beforeMs: 0, afterMs: 0 });
+      await clock.run(3 * SLOW_MS);
+      assert.deepEqual(corrections, []);
+    });
+
+    test(`${when} sets a clock that is wrong right, as soon as it can be told`, async () => {
+      const { clock, node, corrections, ...scene } = new Scene(WRONG_MS);
+      Object.assign(scene.slowness, slowness);
+      await clock.runFor(node.join('here'));
+      assertNear(corrections.at(-1)!, WRONG_MS, SLOW_MS);
+      Object.assign(scene.slowness, { beforeMs: 0, afterMs: 0 });
+      await clock.run(3 * SLOW_MS);
+      assertNear(corrections.at(-1)!, WRONG_MS, 50);
+    });
+
+    test(`${when} makes none wrong at a start either`, async () => {
+      const { clock, store, ...scene } = new Scene(0);
+      Object.assign(scene.slowness, slowness);
+      assert.equal(correctionOf(await clock.runFor(measureOffset(store, clock))), 0);
+    });
+  }
+});
+
+function assertNear(value: number, expected: number, offMax: number): void {
+  assert.ok(Math.abs(value - expected) <= offMax, `${value} is not within ${offMax} of ${expected}`);
+}
