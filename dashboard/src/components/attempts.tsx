@@ -27,7 +27,8 @@ export function AttemptScale({ delivery }: { delivery: DeliveryWithRetries }) {
             className={isGood(attempt) ? 'good' : 'bad'}
             x={`${x(Date.parse(attempt.started_at))}%`}
             y="8"
-            width={`max(4px, ${(98 * attempt.duration_ms) / (end - start)}%)`}
+            // As an attribute, Firefox would complain of max().
+            style={{ width: `max(4px, ${(98 * attempt.duration_ms) / (end - start)}%)` }}
             height="20"
             rx="1"
           />
