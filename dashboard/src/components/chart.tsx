@@ -1,6 +1,6 @@
 // uPlot in the page's colours. It draws on a canvas: what it shows is also said in words beside it.
-import { useEffect, useRef } from 'react';
-import uPlot from 'uplot';
+import { useEffect, useRef, useState } from 'react';
+import type uPlot from 'uplot';
 import type { AlignedData, Options, Series } from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { absolute } from '../words/time.ts';
@@ -36,10 +36,11 @@ export function Chart({ label, times, values, lines, format }: Props) {
   const latest = useRef(data);
   latest.current = data;
   const key = JSON.stringify(lines);
+  const UPlot = useUPlot();
   useEffect(() => {
+    if (typeof UPlot !== 'function') return;
     const element = place.current!;
-    const options = optionsOf(element.clientWidth, lines, format, isUtc);
-    const made = new uPlot(options, latest.current, element);
+    const made = new UPlot(optionsOf(UPlot, element.clientWidth, lines, format, isUtc), latest.current, element);
     plot.current = made;
     const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     watch.observe(element);
@@ -48,9 +49,22 @@ export function Chart({ label, times, values, lines, format }: Props) {
       made.destroy();
     };
     // Made anew when the colours change, not when values do.
-  }, [key, theme, isUtc]);
+  }, [UPlot, key, theme, isUtc]);
   useEffect(() => plot.current?.setData(data));
+  if (UPlot === 'refused') return <p className="muted">This browser refuses to draw the chart.</p>;
   return <div ref={place} role="img" aria-label={label} style={{ height: HEIGHT }} />;
+}
+
+/** Apart from the page: uPlot throws as it loads where `Intl` refuses the browser's language, `C` or `en-US@posix`. */
+function useUPlot(): typeof uPlot | 'loading' | 'refused' {
+  const [state, setState] = useState<typeof uPlot | 'loading' | 'refused'>('loading');
+  useEffect(() => {
+    void import('uplot').then(
+      (module) => setState(() => module.default),
+      () => setState('refused'),
+    );
+  }, []);
+  return state;
 }
 
 /** A value between gaps: no line leads to it, so it is drawn as a point. */
@@ -61,7 +75,13 @@ function lonely(plot: uPlot, index: number): number[] {
   );
 }
 
-function optionsOf(width: number, lines: readonly Line[], format: (value: number) => string, isUtc: boolean): Options {
+function optionsOf(
+  UPlot: typeof uPlot,
+  width: number,
+  lines: readonly Line[],
+  format: (value: number) => string,
+  isUtc: boolean,
+): Options {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   const axis = { stroke: color('muted'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
@@ -76,7 +96,7 @@ function optionsOf(width: number, lines: readonly Line[], format: (value: number
   return {
     width,
     height: HEIGHT,
-    ...(isUtc && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') }),
+    ...(isUtc && { tzDate: (seconds: number) => UPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') }),
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     // Half of the last label may stand beside the plot.

@@ -202,3 +202,10 @@ journey('a test says when the answer is not text, was cut, or had nothing in it'
     for (const text of said) await dialog.getByText(text).waitFor();
   }
 });
+
+journey('a browser whose language Intl refuses draws no chart, and shows the rest of the page', async ({ page }) => {
+  await page.addInitScript("Object.defineProperty(navigator, 'language', { get: () => 'en-US@posix' })");
+  await page.goto('/test');
+  await page.getByText('This browser refuses to draw the chart.').first().waitFor();
+  await page.getByRole('table', { name: 'Destinations in trouble' }).waitFor();
+});
