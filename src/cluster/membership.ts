@@ -59,6 +59,7 @@ export class Membership {
   #members = '';
   #membersSince = 0;
   #gaveAt = Number.NEGATIVE_INFINITY;
+  #isAcknowledging = false;
   /** Monotonic ms, by shard. */
   readonly #freeSince = new Map<number, number>();
 
@@ -108,15 +109,31 @@ export class Membership {
   }
 
   async #step(): Promise<StepResult> {
-    const { shards, acknowledge } = this.#options;
+    const { shards } = this.#options;
     const { id } = this.#node!;
     const { version } = shards;
     const renewed = await this.#renew(id);
     if (renewed === null) return this.#comeBack();
     shards.reconcile((shard) => renewed.owners[shard] === id, version);
-    if (!this.#isLeaving) await this.#share(await this.#removeExpired(renewed));
-    if (renewed.changedEnvironments.length > 0) await acknowledge(renewed.changedEnvironments);
+    void this.#acknowledge(renewed.changedEnvironments);
+    const view = this.#isLeaving ? renewed : await this.#removeExpired(renewed);
+    // Whoever said so meanwhile has given away what this node had, and would not give this.
+    if (!this.#isLeaving) await this.#share(view);
     return 'idle';
+  }
+
+  /** Beside the step: it reads the configuration, and where that takes long the lease has to be renewed meanwhile. */
+  async #acknowledge(environments: readonly number[]): Promise<void> {
+    const { acknowledge, onError } = this.#options;
+    if (environments.length === 0 || this.#isAcknowledging) return;
+    this.#isAcknowledging = true;
+    try {
+      await acknowledge(environments);
+    } catch (error) {
+      onError(error, 'follow');
+    } finally {
+      this.#isAcknowledging = false;
+    }
   }
 
   async #renew(id: NodeId): Promise<RenewedLease | null> {
