@@ -67,8 +67,9 @@ export async function recordTogether(
       outcomes.set(result, { result: 'conflict', current });
     }
   }
-  writeHealth(tx, health, { live: await finding, now });
+  // The environment's row before those of its destinations' health, as changes of the configuration take them.
   const paused = await pauseDestinations(tx, pauses, now);
+  writeHealth(tx, health, { live: await finding, now });
   return { outcomes: results.map((result) => outcomes.get(result)!), paused };
 }
 
