@@ -14,7 +14,7 @@ import { MemoryCluster } from './memory-cluster.ts';
 const LEASE_MS = 1_000;
 const RENEWALS = 3;
 
-test('a lease is renewed while a change cannot be acknowledged, for reading the configuration takes for ever', async () => {
+test('a lease is renewed while reading the configuration, to acknowledge a change, takes for ever', async () => {
   const random = new SeededRandom(1);
   const ids = createIds(clock, random);
   const memory = new MemoryCluster(clock, random);

@@ -10,7 +10,7 @@ import { LIVE, Scene, die, result, retryAt } from './scene.ts';
 
 const databases = sharedDatabases();
 
-test('a destination is deleted while a result that pauses it, and tells of its trouble, is being recorded', async (t) => {
+test('a destination is deleted while a result that pauses it and tells of its trouble is recorded', async (t) => {
   const url = await databases.make(t);
   const store = await openPostgresStore(storeOptions(url));
   atEnd(t, () => store.close());

@@ -51,6 +51,8 @@ type BacklogCount = { destination: DestinationId; environment: number; count: nu
  * against a full disk, and need not be exact.
  */
 const LIMIT_COUNTED_MAX = 100_000;
+/** An accept that read the configuration before a deletion ends long before there have been so many more of them. */
+const DROPPED_MAX = 10_000;
 /** What was found to be full is believed for so long. */
 const BELIEVED_MS = 1_000;
 
@@ -103,7 +105,7 @@ export async function countBacklog(tx: Tx): Promise<BacklogCount[]> {
 
 function createBacklog(): Backlog {
   const entries = new Map<DestinationId, Entry>();
-  // Ids are never used twice, so what comes late for a dropped one can be told apart for ever.
+  // What comes late for a dropped one is told apart by its id, which is never used again.
   const dropped = new Set<DestinationId>();
   const underWay = createUnderWay();
 
@@ -140,6 +142,7 @@ function createBacklog(): Backlog {
     drop(destination) {
       entries.delete(destination);
       dropped.add(destination);
+      if (dropped.size > DROPPED_MAX) dropped.delete(dropped.values().next().value!);
     },
     countByEnvironment(shards) {
       const wanted = shards === undefined ? null : new Set(shards);
