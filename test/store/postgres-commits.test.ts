@@ -9,6 +9,7 @@ import { atEnd } from './data-dirs.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Cut, Proxy } from './postgres/proxy.ts';
+import { stepped } from './postgres/stepped-pipeline.ts';
 import { DAY, LIVE, MANY, Scene, die, result, retryAt, succeed } from './scene.ts';
 
 type Operation = {
@@ -361,6 +362,49 @@ describe('a COMMIT that was lost, and the configuration has changed since', () =
     const { scene, event, accepting } = await lose(t, 'before');
     await assert.rejects(accepting, { name: 'StoreError', code: 'unavailable', message: /during a commit/ });
     assert.equal(await scene.store.readEvent({ environment: LIVE, id: event.id }), null);
+  });
+});
+
+describe('a COMMIT that goes on while its connection is gone', () => {
+  const databases = sharedDatabases();
+
+  it('is found by each part of the batch, which was halved since for a key that it held', async (t) => {
+    const url = await databases.make(t);
+    const open = async (beforeStatement: (name: string) => Promise<void>) => {
+      const store = await openPostgresStore(storeOptions(url, { createPipeline: stepped(beforeStatement) }));
+      atEnd(t, () => store.close());
+      return store;
+    };
+    const [committing, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let events: NewEvent[] = [];
+    const server = await open(async (name) => {
+      if (name !== 'COMMIT' || events.length === 0) return;
+      committing.resolve();
+      await committed.promise;
+    });
+    let goesOn: Promise<unknown> = Promise.resolve();
+    const sent: string[] = [];
+    const store = await open(async (name) => {
+      if (events.length > 0) sent.push(name);
+      const isNth = (what: string, nth: number) => name === what && sent.filter((one) => one === what).length === nth;
+      if (isNth('COMMIT', 1)) throw new Error('Connection terminated');
+      // What the server does with the first try, as if it had gone on with it.
+      if (isNth('idempotency_limit_wait', 2)) {
+        goesOn = server.acceptEvents(events);
+        await committing.promise;
+      }
+      if (isNth('accept_at_once', 3)) {
+        committed.resolve();
+        await goesOn;
+      }
+    });
+    const scene = new Scene(server);
+    const to = [await scene.createDestination()];
+    const idempotency = { fingerprint: FINGERPRINT, expiresAt: scene.now + DAY };
+    events = [await scene.event(to), await scene.event(to, { idempotencyKey: 'held', idempotency })];
+    const accepted = { result: 'accepted', backlogFull: [] };
+    assert.deepEqual(await store.acceptEvents(events).finally(committed.resolve), [accepted, accepted]);
+    assert.ok(sent.filter((one) => one === 'accept_at_once').length > 2, 'it was halved');
   });
 });
 

@@ -1,7 +1,7 @@
 // What every query is given. A query is one method of store.ts, in a transaction or in several.
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
-import type { RecordOutcome, ResultToRecord, Store } from '../store.ts';
+import type { NewEvent, RecordOutcome, ResultToRecord, Store } from '../store.ts';
 import type { Backlog, BacklogChange, CountContext } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
 import type { LockedKeys } from './queries/events/locked-keys.ts';
@@ -41,8 +41,8 @@ export type WriteContext = ConfigurationContext &
     lockedKeys: LockedKeys;
     /** What became of results that were handed in before. */
     recorded: WeakMap<ResultToRecord, Recorded>;
-    /** Results that a try which may have been committed has brought to the database. */
-    sentBefore: WeakSet<ResultToRecord>;
+    /** Events and results that a try which may have been committed has brought to the database. */
+    sentBefore: WeakSet<NewEvent | ResultToRecord>;
     /** How long accepting waits for an idempotency key that another transaction holds. */
     keyWaitMs: number;
   };

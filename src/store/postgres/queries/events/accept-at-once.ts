@@ -76,25 +76,26 @@ async function storeAtOnce(
   events: readonly NewEvent[],
   { keyWaitMs }: Options,
 ): Promise<Set<EventId>> {
-  const { backlog, accepting } = context;
-  let isFirst = true;
+  const { backlog, accepting, sentBefore } = context;
+  // Of a part of a batch too, which was halved since: each of its events may be there.
+  const isFirst = (): boolean => !events.some((event) => sentBefore.has(event));
   try {
     const left = await writeCounted(backlog, accepting.writeAtOnce, async (tx, change, nth) => {
-      isFirst = nth === 1;
+      if (nth > 1) for (const event of events) sentBefore.add(event);
       for (const event of events) count(change, event, 1);
       const found = await send(tx, events, keyWaitMs);
       for (const event of events) if (found.has(event.id)) count(change, event, -1);
       return found;
     });
     const others = events.filter(({ id }) => left.has(id));
-    const earlier = isFirst ? new Set<EventId>() : await findStored(context, others);
+    const earlier = isFirst() ? new Set<EventId>() : await findStored(context, others);
     // Left without a key: the configuration has changed. Nothing was written, so nothing has waited for the earlier
     // try, which may yet commit: matched and stored again, under another id, the event would be there twice.
     const isUncertain = others.some((event) => !hasKey(event) && !earlier.has(event.id));
-    if (!isFirst && isUncertain) throw outcomeUnknown();
+    if (!isFirst() && isUncertain) throw outcomeUnknown();
     return new Set(events.map(({ id }) => id).filter((id) => !left.has(id) || earlier.has(id)));
   } catch (error) {
-    if (isFirst || !isDuplicateRow(error)) throw error;
+    if (isFirst() || !isDuplicateRow(error)) throw error;
     return findStored(context, events);
   }
 }
