@@ -80,6 +80,13 @@ describe('on a store', () => {
     return stdout;
   }
 
+  test('revoke of a key that is not there names the list of the same store', async () => {
+    const argv = ['keys', 'revoke', 'key_x', '--data-dir', service.dataDir];
+    const { code, stderr } = await runCommand(argv, service.environment());
+    assert.equal(code, 1);
+    assert.ok(stderr.includes(`keys list --data-dir ${service.dataDir}" shows them`), stderr);
+  });
+
   async function create(...flags: string[]): Promise<Key> {
     return JSON.parse(await command('create', '--mode', 'test', '--json', ...flags)) as Key;
   }

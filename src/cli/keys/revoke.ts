@@ -8,7 +8,7 @@ import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
 import { STORE_SETTINGS, withStore } from '../with-store.ts';
 import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
-import { nextCommand } from '../next-command.ts';
+import { nextCommand, quote } from '../next-command.ts';
 
 export const revokeKeyCommand = revoking('revoke');
 /** The same by the word that the other nouns have for it. */
@@ -30,15 +30,20 @@ function revoking(verb: 'revoke' | 'delete'): Command {
 
 async function revoke(line: CommandLine, verb: string): Promise<number> {
   const [id] = line.words;
-  if (id === undefined)
-    throw new UsageError(`name the key: keys ${verb} key_…; "${nextCommand('keys list')}" shows them`);
+  if (id === undefined) throw new UsageError(`name the key: keys ${verb} key_…; "${listCommand(line)}" shows them`);
   let isRevoked = true;
   if (asksService(line)) await throughService(line, ({ client }) => client.keys.revoke(id));
   else isRevoked = await withStore(line, (store) => revokeKey(store, id));
   if (line.has('json')) await printJson({ id, revoked: isRevoked });
   else if (isRevoked) await print(`${id} is revoked; a running service refuses it within a second`);
-  if (!isRevoked) tell(`postrider: there is no key ${id}; "${nextCommand('keys list')}" shows them`);
+  if (!isRevoked) tell(`postrider: there is no key ${id}; "${listCommand(line)}" shows them`);
   return isRevoked ? 0 : 1;
+}
+
+/** Of the same store. */
+function listCommand(line: CommandLine): string {
+  const dataDir = line.textOf('data-dir');
+  return nextCommand(`keys list${dataDir === null ? '' : ` --data-dir ${quote(dataDir)}`}`);
 }
 
 async function revokeKey(store: ToolStore, id: string): Promise<boolean> {
