@@ -16,7 +16,7 @@ type Parts = {
   follower: Follower;
   dispatcher: () => Dispatcher;
   /** Told of announcements about streams, and of nodes that died; null: there are no others. */
-  exchange: Pick<Exchange, 'hear' | 'lose'> | null;
+  exchange: Pick<Exchange, 'hear' | 'hearAgain' | 'lose'> | null;
 };
 
 export function createIdentity({ ids, host }: Base): NodeIdentity {
@@ -45,6 +45,7 @@ function createNodeAmongNodes(base: Base, node: NodeIdentity, store: ClusterStor
     hearOther: (text) => {
       if (text.startsWith(STREAM_ANNOUNCEMENT)) parts.exchange?.hear(text);
     },
+    hearAgain: () => parts.exchange?.hearAgain(),
     events: {
       onRenewalFailed: () => metrics.leaseRenewalsFailed.inc(),
       onLeaseLost() {

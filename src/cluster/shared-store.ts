@@ -47,6 +47,8 @@ type SharedStoreOptions = {
   work: Work;
   /** Told of what is announced and is no wake-up. */
   hearOther: (text: string) => void;
+  /** This node hears what is announced from now on; it may have missed something before. */
+  hearAgain: () => void;
   events: ClusterEvents;
 };
 
@@ -206,6 +208,7 @@ export class SharedStoreNode implements Cluster {
   #lookEverywhere(): void {
     this.#shards.sweepSoon(this.#shards.list());
     this.#membership.wake();
+    this.#options.hearAgain();
   }
 
   async #catchUpAll(): Promise<void> {

@@ -55,6 +55,7 @@ export class Exchange {
   /** Monotonic ms: of the last sign of another node. */
   #companyAt = Number.NEGATIVE_INFINITY;
   #dropping: Timer | null = null;
+  #hasStarted = false;
   #isClosed = false;
 
   constructor(options: ExchangeOptions) {
@@ -70,10 +71,15 @@ export class Exchange {
     this.#listener = listener;
   }
 
-  /** When this node hears the others: those that watch say so at once. */
+  /** When this node has joined: those that watch say so at once. */
   start(): void {
-    const { environments, node } = this.#options;
-    for (const environment of environments) void this.#say({ about: 'joined', environment, node });
+    this.#hasStarted = true;
+    this.#askWhoWatches();
+  }
+
+  /** What was asked while this node heard nothing had no answer: a node may join before it hears the others. */
+  hearAgain(): void {
+    if (this.#hasStarted) this.#askWhoWatches();
   }
 
   /**
@@ -171,6 +177,11 @@ export class Exchange {
   close(): void {
     this.#isClosed = true;
     this.#dropping?.cancel();
+  }
+
+  #askWhoWatches(): void {
+    const { environments, node } = this.#options;
+    for (const environment of environments) void this.#say({ about: 'joined', environment, node });
   }
 
   /** Whether every other node that lives has answered in time. */

@@ -50,6 +50,7 @@ class Scene {
       clock,
       adjustClock: (byMs) => corrections.push(byMs),
       hearOther: () => {},
+      hearAgain: () => {},
       work: {
         load: async (_shards, own) => own(),
         sweep: async () => undefined,

@@ -65,6 +65,7 @@ class SimulatedNode {
       clock: own,
       adjustClock: (offsetMs) => (this.offsetMs = offsetMs),
       hearOther: () => {},
+      hearAgain: () => {},
       work: {
         load: async (_shards, mark) => {
           for (const environment of ENVIRONMENTS) await catchUp(environment);

@@ -24,6 +24,7 @@ class Node {
   #writing: Promise<void> = Promise.resolve();
   #onReceived = (): void => {};
   #onHeard = (_text: string): void => {};
+  #onWatched = (): void => {};
 
   constructor(memory: MemoryCluster) {
     this.store = memory.storeFor(ALIVE);
@@ -38,7 +39,7 @@ class Node {
       onError: (error) => assert.fail(String(error)),
     });
     this.exchange.connect({
-      onWatched: () => {},
+      onWatched: () => this.#onWatched(),
       onReceived: (_, messages, lost) => {
         this.received.push({ texts: messages.map(({ data }) => data), lost });
         this.#onReceived();
@@ -48,13 +49,26 @@ class Node {
 
   /** Resolves when it lives in the cluster and hears what is announced. */
   async start(): Promise<void> {
+    await this.joinCluster();
+    this.listen();
+  }
+
+  async joinCluster(): Promise<void> {
     const about = { name: 'a', version: '0', address: '127.0.0.1', leaseMs: 60_000 };
     await this.store.addNode({ id: this.#id, ...about });
+  }
+
+  listen(): void {
     const onAnnounced = (text: string): void => {
       this.exchange.hear(text);
       this.#onHeard(text);
     };
-    this.store.listen({ onAnnounced, onGap: () => {} });
+    this.store.listen({ onAnnounced, onGap: () => this.exchange.hearAgain() });
+  }
+
+  /** Resolves when another node has said that it watches. */
+  watched(): Promise<void> {
+    return new Promise((resolve) => (this.#onWatched = resolve));
   }
 
   async leaveCluster(): Promise<void> {
@@ -150,4 +164,19 @@ it('is alone until another node shows, by what it says, by living, or by what it
   await successor.start();
   const { messages } = await successor.exchange.join(ENVIRONMENT, false);
   assert.deepEqual([messages.length, successor.exchange.isAlone()], [2, false]);
+});
+
+it('is told who watches also where it joined before it heard the others', async () => {
+  const memory = new MemoryCluster(systemClock, random);
+  memory.latencyMaxMs = 1;
+  const [watcher, recorder] = [new Node(memory), new Node(memory)];
+  await watcher.start();
+  await watcher.exchange.join(ENVIRONMENT, false);
+  await recorder.joinCluster();
+  const asked = watcher.heard();
+  recorder.exchange.start();
+  assert.match(await asked, /./);
+  const watched = recorder.watched();
+  recorder.listen();
+  await watched;
 });
