@@ -1,7 +1,7 @@
 // Every setting once: name, default, unit, meaning. Default < file < environment (POSTRIDER_…) < flag.
 // The reference page is generated from this table; whatever is not in it is refused with a suggestion.
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseSubnet } from './attempt/guard.ts';
@@ -179,6 +179,11 @@ export function programFolders(): string[] {
 export function configFolder(): string {
   const base = process.env['XDG_CONFIG_HOME'] ?? '';
   return join(isAbsolute(base) ? base : join(homedir(), '.config'), 'postrider');
+}
+
+/** For what a start finds of the process before it: systemd's folder for the service, or one among temporary files. */
+export function runtimeFolder(): string {
+  return process.env['RUNTIME_DIRECTORY'] ?? join(tmpdir(), `postrider-${process.getuid?.() ?? 'user'}`);
 }
 
 type GivenText = { text: string; origin: string };

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { listAnswers } from '../api/openapi/document.ts';
 import { createServer } from '../api/server.ts';
 import { isLoopbackHost } from '../api/session/origin.ts';
-import { VERSION } from '../config.ts';
+import { VERSION, runtimeFolder } from '../config.ts';
 import type { Settings } from '../config.ts';
 import type { NodeId } from '../model/id.ts';
 import { createAdjustableClock, systemClock } from '../runtime/clock.ts';
@@ -13,6 +13,7 @@ import { watchEventLoopDelay } from '../runtime/event-loop.ts';
 import type { Log } from '../runtime/log.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { systemRandom } from '../runtime/random.ts';
+import { holdLifeFile } from '../store/life-file.ts';
 import type { Store } from '../store/store.ts';
 import type { Exporting } from '../tracing/opentelemetry.ts';
 import type { TraceSettings } from '../tracing/settings.ts';
@@ -71,9 +72,13 @@ export async function startApp({ settings, traces, log, store, masterKey }: AppO
   const { address, port } = server.server.address() as AddressInfo;
   // Before the first attempt: the service must never deliver to itself.
   network.setOwnAddress({ address, port });
+  const { DATABASE_URL: databaseUrl } = settings;
+  const life =
+    databaseUrl === null ? null : await holdLifeFile({ node: service.node, databaseUrl, folder: runtimeFolder() });
   const stop = async (): Promise<void> => {
     await Promise.all([service.drain(), server.close()]);
     await service.close();
+    life?.close();
     await exporting?.close();
   };
   const listensAt = `${hostInUrl(settings.HOST)}:${port}`;
@@ -84,6 +89,7 @@ export async function startApp({ settings, traces, log, store, masterKey }: AppO
     await stop();
     throw error;
   }
+  for (const ended of life?.ended ?? []) service.removeDead(ended);
   const baseUrl = `http://${listensAt}`;
   const { node, removeDead } = service;
   return { baseUrl, node, makeSignInLink: () => makeSignInLink(service, baseUrl), removeDead, stop };

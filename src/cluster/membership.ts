@@ -89,9 +89,11 @@ export class Membership {
     this.#loop.wake();
   }
 
-  /** Somebody else has seen the process of this node end. */
+  /** Somebody else has seen the process of this node end; others may have removed it meanwhile. */
   async removeDead(id: NodeId): Promise<void> {
     const { store, onRemoved } = this.#options;
+    const { nodes } = await store.readCluster();
+    if (!nodes.some((node) => node.id === id)) return;
     await store.removeNode(id);
     onRemoved([id]);
     this.wake();

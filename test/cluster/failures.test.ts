@@ -123,6 +123,24 @@ describe('a cluster', () => {
     assert.deepEqual(await node.stop(), { code: 0, signal: null });
   });
 
+  test('a node that is killed and started again goes on at once, whatever its lease', async (t) => {
+    // Longer than anything is waited for here.
+    const stage = await startStage(t, server, 1, { NODE_LEASE: '10m' });
+    const [node] = stage.nodes as [(typeof stage.nodes)[0]];
+    const receiver = await stage.receiver((request) => request.answer(503));
+    const destination = await stage.destinationOf(node, receiver, 'one.of-many', {});
+    const { event_id: id } = await stage.api(node).publish('one.of-many');
+    await receiver.until(() => receiver.requests.length > 0, 'the first attempt');
+    await node.kill();
+    receiver.respond = (request) => request.answer(200);
+    await node.start();
+    await eventually(
+      () => stage.finishedEvents(destination),
+      (finished) => finished.has(id),
+    );
+    await stage.whenShared();
+  });
+
   test('a node that is stopped hands over at once, without a duplicate', async (t) => {
     // Longer than anything is waited for here: shards that are not handed over are nobody's.
     const stage = await startStage(t, server, 2, { NODE_LEASE: '10m' });

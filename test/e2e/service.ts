@@ -113,7 +113,7 @@ export class Service {
       TEST_SUBNETS: LOOPBACK,
       ...this.#settings,
     };
-    return { ...environmentOf(settings), ...this.#variables };
+    return { ...environmentOf(settings), RUNTIME_DIRECTORY: this.dataDir, ...this.#variables };
   }
 
   /** One line of JSON per log entry, of all its processes so far. */
