@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,8 +36,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function environment(): NodeJS.ProcessEnv {
-  const others = { XDG_CONFIG_HOME: folder, POSTRIDER_URL: service.url, POSTRIDER_API_KEY: service.key };
+function environment(url: string): NodeJS.ProcessEnv {
+  const others = { XDG_CONFIG_HOME: folder, POSTRIDER_URL: url, POSTRIDER_API_KEY: service.key };
   return { ...environmentOf({}), ...others };
 }
 
@@ -45,8 +47,8 @@ class Running {
   readonly #child: ChildProcess;
   readonly #printed = new EventEmitter();
 
-  constructor(t: TestContext, argv: readonly string[]) {
-    this.#child = spawn(PROGRAM, argv, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(t: TestContext, argv: readonly string[], url: string = service.url) {
+    this.#child = spawn(PROGRAM, argv, { env: environment(url), stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
       stream.on('data', (chunk: Buffer) => {
         this.output += chunk.toString();
@@ -101,6 +103,40 @@ test('listen posts what is accepted, signed, byte for byte, and changes nothing 
   status = 200;
   assert.doesNotMatch(listen.output, /customer\.created/);
   assert.deepEqual((await api.expect<{ data: unknown[] }>(200, 'GET', '/v1/deliveries')).data, []);
+  assert.equal(await listen.interrupt(), 0);
+});
+
+test('listen finds what another event overtook on its way into the store while nobody listened', async (t) => {
+  // A real service lets one event overtake another only now and then: this one says that it has.
+  const eventOf = (letter: string, createdAt: string) => {
+    return { event_id: `evt_${letter.repeat(26)}`, type: 'a.b', occurred_at: createdAt, created_at: createdAt };
+  };
+  const first = eventOf('a', '2026-01-01T00:00:00.000Z');
+  const overtaken = eventOf('b', '2026-01-01T00:00:04.000Z');
+  const newest = eventOf('c', '2026-01-01T00:00:05.000Z');
+  const stored = [newest, overtaken, first];
+  const message = (event: string, data: object): string =>
+    `id: ${event}-1\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  const told = [first, newest].map((event) => message('event', { ...event, body: {} }).replace('-1', event.event_id));
+  const server = createServer((request, response) => {
+    const url = new URL(request.url!, 'http://localhost');
+    if (url.pathname === '/v1/stream') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(told.join('') + message('gap', { missed: null }));
+      return;
+    }
+    const since = url.searchParams.get('since');
+    const page = { data: stored.filter((one) => one.created_at >= since!), has_more: false, next_cursor: null };
+    const answer = url.pathname === '/v1/events' ? page : { ...overtaken, deliveries: [], body: {} };
+    response.end(JSON.stringify(answer));
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close().closeAllConnections());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const listen = new Running(t, ['listen', '--forward-to', receiver.url, '--json'], `http://127.0.0.1:${port}`);
+  await listen.until(/"event":"missed","count":1,"has_more":false/);
+  await listen.until(new RegExp(`"event_id":"${overtaken.event_id}"`));
+  assert.equal(listen.output.match(/"event":"forwarded"/g)?.length, 3);
   assert.equal(await listen.interrupt(), 0);
 });
 
@@ -160,7 +196,7 @@ test('each line fits a terminal of 80 and of 120 columns', async (t) => {
   await api.expect(201, 'POST', '/v1/subscriptions', { destination_id: destination.id, event_type: 'screen.**' });
   const socket = `postrider-${process.pid}`;
   const tmux = async (...argv: string[]): Promise<string> => {
-    return (await run('tmux', ['-L', socket, ...argv], { env: environment() })).stdout;
+    return (await run('tmux', ['-L', socket, ...argv], { env: environment(service.url) })).stdout;
   };
   t.after(() => tmux('kill-server').catch(() => undefined));
   const listening = `exec ${PROGRAM} listen --forward-to ${receiver.url} --print-bodies`;

@@ -13,6 +13,8 @@ import { formatForwarded, greeting, presentForwarded } from './presentation.ts';
 const AT_ONCE_MAX = 10;
 /** Ids of events that were taken, so that none is posted twice after a break. */
 const TAKEN_MAX = 10_000;
+/** How long before another an event may be made and yet come after it: that one has overtaken it into the store. */
+const OVERTAKEN_MS_MAX = 30_000;
 /** Of what was missed so many are caught up with: a machine that slept for a night gets the newest. */
 const MISSED_MAX = 100;
 
@@ -23,9 +25,12 @@ export class ListenSession {
   readonly #options: Options;
   readonly #forward: Forward;
   readonly #underWay = new Set<Promise<void>>();
-  readonly #taken = new Set<string>();
-  /** By the service's clock; of an event that was taken, or when this began. */
-  #knownUntil: string;
+  /** When each was made, Unix ms by the service's clock. */
+  readonly #taken = new Map<string, number>();
+  /** When the newest of them was made; before there is one, when this began, by the clock here. */
+  #newestAt: number;
+  /** What was made before is not looked for: it is none of this session, or may have been taken and forgotten. */
+  #lookFrom: number;
   #printed: Promise<void> = Promise.resolve();
   #failure: Error | null = null;
 
@@ -33,7 +38,8 @@ export class ListenSession {
     this.#asking = asking;
     this.#options = options;
     this.#forward = createForwarder({ url: options.url, secret: options.secret, signal: options.stop.signal });
-    this.#knownUntil = formatTime(options.startedAt);
+    this.#newestAt = options.startedAt;
+    this.#lookFrom = options.startedAt;
   }
 
   /** For people the lines that they need; for programs the secret. */
@@ -58,7 +64,8 @@ export class ListenSession {
     const missed: Event[] = [];
     const { client } = this.#asking;
     const [type, ...others] = this.#options.types;
-    const query = { since: this.#knownUntil, ...(others.length === 0 && type !== '**' ? { type: type! } : {}) };
+    const since = formatTime(Math.max(this.#lookFrom, this.#newestAt - OVERTAKEN_MS_MAX));
+    const query = { since, ...(others.length === 0 && type !== '**' ? { type: type! } : {}) };
     for await (const event of client.events.list(query, { signal: this.#options.stop.signal })) {
       if (this.#taken.has(event.event_id) || !this.#isWanted(event)) continue;
       missed.push(event);
@@ -118,11 +125,16 @@ export class ListenSession {
     });
   }
 
-  #remember({ event_id: id, created_at: at }: Event): void {
-    this.#taken.add(id);
-    if (at > this.#knownUntil) this.#knownUntil = at;
+  #remember({ event_id: id, created_at: createdAt }: Event): void {
+    const at = Date.parse(createdAt);
+    // From here on what was made when is said by one clock, the service's.
+    if (this.#taken.size === 0) this.#newestAt = this.#lookFrom = at;
+    this.#taken.set(id, at);
+    this.#newestAt = Math.max(this.#newestAt, at);
     if (this.#taken.size <= TAKEN_MAX) return;
-    const [oldest] = this.#taken;
-    this.#taken.delete(oldest!);
+    const [first] = this.#taken;
+    const [oldest, madeAt] = first!;
+    this.#taken.delete(oldest);
+    this.#lookFrom = Math.max(this.#lookFrom, madeAt);
   }
 }
