@@ -2,6 +2,7 @@
 // (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/), as far as it is read here. Where
 // they go is read by the exporter itself, from OTEL_EXPORTER_OTLP_…; what would keep all of them from going there is
 // refused here, for the exporter passes over it in silence.
+import { readFileSync } from 'node:fs';
 
 // Not imported: see api/http/node-server.ts.
 const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
@@ -21,6 +22,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Given = { name: string; text: string };
 
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'] as const;
+const FILES = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'];
+const COMPRESSIONS = ['gzip', 'none'];
 const PARENT_BASED = 'parentbased_';
 
 /** Null: nobody has asked for traces. Throws an Error that names the variable. */
@@ -46,6 +49,13 @@ export function parseTraceSettings(environment: Environment): TraceSettings | nu
   }
   if (endpoint !== undefined) assertEndpoint(endpoint);
   for (const headers of given('HEADERS')) assertHeaders(headers);
+  for (const suffix of FILES) for (const file of given(suffix).slice(0, 1)) assertReadable(file);
+  for (const { name, text } of given('COMPRESSION').slice(0, 1)) {
+    if (!COMPRESSIONS.includes(text)) throw new Error(`${name}: "${text}" is not ${COMPRESSIONS.join(' or ')}`);
+  }
+  for (const { name, text } of given('TIMEOUT').slice(0, 1)) {
+    if (!(Number(text) > 0)) throw new Error(`${name}: "${text}" is not a number of milliseconds above 0`);
+  }
   const count = (name: string, fallback: number): number => {
     const text = read(name);
     if (text === null) return fallback;
@@ -65,6 +75,15 @@ export function parseTraceSettings(environment: Environment): TraceSettings | nu
 function assertEndpoint({ name, text }: Given): void {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return;
   throw new Error(`${name}: not an http or https URL such as http://localhost:4318`);
+}
+
+/** Without it the collector would be looked at by other certificates, or not let us in. */
+function assertReadable({ name, text }: Given): void {
+  try {
+    readFileSync(text);
+  } catch (error) {
+    throw new Error(`${name}: cannot read the file: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** `name=value`, the value percent-encoded, with commas between. Not repeated either: a token may be among them. */

@@ -1,6 +1,7 @@
 // When traces are asked for, by the standard environment of OpenTelemetry, and what is said of a mistake in it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { parseTraceSettings } from '../../src/tracing/settings.ts';
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
@@ -50,6 +51,8 @@ for (const [name, value] of [
   ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'grpc'],
   ['OTEL_TRACES_SAMPLER', 'sometimes'],
   ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
+  ['OTEL_EXPORTER_OTLP_COMPRESSION', 'brotli'],
+  ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', '10s'],
 ] as const) {
   test(`${name}=${value} is refused by its name`, () => {
     assert.throws(() => parseTraceSettings({ ...ENDPOINT, [name]: value }), new RegExp(`^Error: ${name}: "${value}"`));
@@ -78,6 +81,17 @@ test('headers that would not be sent are refused by the name of their variable, 
       assert.throws(() => parse(`a=b,${value}`), { message }, value);
     }
   }
+});
+
+test('a file that cannot be read is refused by the name of its variable', () => {
+  for (const suffix of ['CERTIFICATE', 'TRACES_CERTIFICATE', 'CLIENT_CERTIFICATE', 'TRACES_CLIENT_KEY']) {
+    const name = `OTEL_EXPORTER_OTLP_${suffix}`;
+    const parse = (path: string) => parseTraceSettings({ ...ENDPOINT, [name]: path });
+    assert.throws(() => parse('/no/such.pem'), new RegExp(`^Error: ${name}: cannot read the file: ENOENT`));
+    assert.notEqual(parse(fileURLToPath(import.meta.url)), null);
+  }
+  const both = { OTEL_EXPORTER_OTLP_CERTIFICATE: '/no/such.pem', OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: '/etc/passwd' };
+  assert.notEqual(parseTraceSettings({ ...ENDPOINT, ...both }), null, 'the exporter reads the more specific one alone');
 });
 
 test('a ratio must be one', () => {
