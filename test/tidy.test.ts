@@ -349,6 +349,24 @@ const rules: Rule[] = [
     ],
   },
   {
+    name: 'classes have at most 12 fields and 20 methods',
+    check(files, report) {
+      for (const [file, node] of nodesOf(files, isSource)) {
+        if (node.type !== 'ClassDeclaration') continue;
+        const members = (node['body'] as Node)['body'] as Node[];
+        const count = (kind: string): number => members.filter(({ type }) => type === kind).length;
+        const [fields, methods] = [count('PropertyDefinition'), count('MethodDefinition')];
+        if (fields <= 12 && methods <= 20) continue;
+        report(file, node, `${fields} fields, ${methods} methods: make a class of what answers one question`);
+      }
+    },
+    samples: [
+      { 'src/api/a.ts': `export class A { //!\n${Array.from({ length: 13 }, (_, i) => `  a${i} = 1;\n`).join('')}}\n` },
+      { 'src/api/a.ts': `class A { //!\n${Array.from({ length: 21 }, (_, i) => `  a${i}() {}\n`).join('')}}\n` },
+      { 'src/api/a.ts': `class A {\n${Array.from({ length: 20 }, (_, i) => `  a${i}() {}\n`).join('')}b = 1;}\n` },
+    ],
+  },
+  {
     name: 'lines have at most 120 characters',
     check(files, report) {
       for (const file of Object.keys(files).filter((name) => isCode(name) || /\.sql$|^(bin|scripts)\//.test(name))) {

@@ -2,12 +2,12 @@
 // does, every node records, leaves its messages in the store in batches, and announces them. While none does, nothing
 // is recorded and nothing said. What an announcement that is lost would have told, the next one tells.
 import type { NodeId } from '../model/id.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 import { Incoming } from './incoming.ts';
 import type { Message } from './message.ts';
-import { Outgoing } from './outgoing.ts';
-import { decodeSaid, encodeSaid } from './said.ts';
+import { Dropping, Outgoing } from './outgoing.ts';
+import { decodeSaid, Voice } from './said.ts';
 import type { Said } from './said.ts';
 
 /** How often who watches says so, and who records says how far it has come ... */
@@ -16,11 +16,8 @@ const SAY_INTERVAL_MS = 5_000;
 const RECORDED_FOR_MS = 30_000;
 /** So long a stream waits for the other nodes to begin. */
 const JOIN_WITHIN_MS = 2_000;
-const DROP_INTERVAL_MS = 10_000;
 /** After a sign of another node: by then what came from it is no longer what streams go on from. */
 const COMPANY_FOR_MS = 120_000;
-/** After the last batch: by then it is old enough to be dropped. */
-const DROP_FOR_MS = 80_000;
 
 type Listener = {
   /** Another node watches: an environment is to be recorded until then, with bodies until then (monotonic). */
@@ -44,6 +41,8 @@ type ExchangeOptions = {
 
 export class Exchange {
   readonly #options: ExchangeOptions;
+  readonly #voice: Voice;
+  readonly #dropping: Dropping;
   readonly #outgoing = new Map<number, Outgoing>();
   readonly #incoming = new Map<number, Incoming>();
   readonly #onPublished = new Set<(said: Said & { about: 'published' }) => void>();
@@ -51,15 +50,14 @@ export class Exchange {
   /** The environments whose bodies were asked for when it was last said who watches. */
   #bodiesSaid: readonly number[] = [];
   #saidAt = Number.NEGATIVE_INFINITY;
-  #publishedAt = Number.NEGATIVE_INFINITY;
   /** Monotonic ms: of the last sign of another node. */
   #companyAt = Number.NEGATIVE_INFINITY;
-  #dropping: Timer | null = null;
   #hasStarted = false;
-  #isClosed = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
+    this.#voice = new Voice(options);
+    this.#dropping = new Dropping({ ...options, drop: () => options.store.dropMessages() });
   }
 
   /** No other node has been there for a while: nobody had these messages in another order. */
@@ -122,7 +120,7 @@ export class Exchange {
   hear(text: string): void {
     const said = decodeSaid(text);
     const { node, environments, clock } = this.#options;
-    if (this.#isClosed || said === null || said.node === node || !environments.includes(said.environment)) return;
+    if (this.#voice.isClosed || said === null || said.node === node || !environments.includes(said.environment)) return;
     this.#noteCompany();
     const { environment } = said;
     if (said.about === 'lost') {
@@ -131,7 +129,7 @@ export class Exchange {
     }
     if (said.about === 'joined') {
       if (!this.#incoming.has(environment)) return;
-      void this.#sayWatched(environment, { withBodies: this.#bodiesSaid.includes(environment), asks: false });
+      void this.#voice.sayWatched(environment, { withBodies: this.#bodiesSaid.includes(environment), asks: false });
       return;
     }
     if (said.about === 'published') {
@@ -152,7 +150,7 @@ export class Exchange {
     for (const node of nodes) {
       for (const environment of this.#options.environments) {
         this.#incoming.get(environment)?.lose(node);
-        void this.#say({ about: 'lost', environment, node });
+        void this.#voice.say({ about: 'lost', environment, node });
       }
     }
   }
@@ -165,7 +163,8 @@ export class Exchange {
     if (bodies.join() === this.#bodiesSaid.join() && now - this.#saidAt < SAY_INTERVAL_MS) return;
     this.#saidAt = now;
     this.#bodiesSaid = bodies;
-    for (const { environment, withBodies } of watched) void this.#sayWatched(environment, { withBodies, asks: false });
+    for (const { environment, withBodies } of watched)
+      void this.#voice.sayWatched(environment, { withBodies, asks: false });
     for (const { environment } of recorded) void this.#sayHowFar(environment);
   }
 
@@ -175,13 +174,13 @@ export class Exchange {
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#dropping?.cancel();
+    this.#voice.close();
+    this.#dropping.close();
   }
 
   #askWhoWatches(): void {
     const { environments, node } = this.#options;
-    for (const environment of environments) void this.#say({ about: 'joined', environment, node });
+    for (const environment of environments) void this.#voice.say({ about: 'joined', environment, node });
   }
 
   /** Whether every other node that lives has answered in time. */
@@ -202,7 +201,7 @@ export class Exchange {
     try {
       const [{ now, nodes }] = await Promise.all([
         store.readCluster(),
-        this.#sayWatched(environment, { withBodies, asks: true }),
+        this.#voice.sayWatched(environment, { withBodies, asks: true }),
       ]);
       const living = nodes.filter(({ heartbeatAt, leaseMs }) => now - heartbeatAt < leaseMs);
       expected = living.map(({ id }) => id).filter((id) => id !== node);
@@ -219,21 +218,9 @@ export class Exchange {
     this.#companyAt = this.#options.clock.monotonic();
   }
 
-  #sayWatched(environment: number, how: { withBodies: boolean; asks: boolean }): Promise<void> {
-    return this.#say({ about: 'watched', environment, node: this.#options.node, ...how });
-  }
-
   #sayHowFar(environment: number): Promise<void> {
     const number = this.#outgoing.get(environment)?.number ?? -1;
-    return this.#say({ about: 'published', environment, node: this.#options.node, number, isNew: false });
-  }
-
-  async #say(said: Said): Promise<void> {
-    try {
-      if (!this.#isClosed) await this.#options.store.announce(encodeSaid(said));
-    } catch (error) {
-      this.#options.onError(error);
-    }
+    return this.#voice.sayPublished(environment, { number, isNew: false });
   }
 
   #outgoingOf(environment: number): Outgoing {
@@ -247,25 +234,14 @@ export class Exchange {
 
   async #publishBatch(batch: { environment: number; number: number; lost: number; text: string }): Promise<void> {
     const { environment, number } = batch;
-    const { store, node, clock, onError } = this.#options;
-    if (this.#isClosed) return;
+    const { store, node, onError } = this.#options;
+    if (this.#voice.isClosed) return;
     try {
       await store.publishMessages({ node, ...batch });
-      await this.#say({ about: 'published', environment, node, number, isNew: true });
+      await this.#voice.sayPublished(environment, { number, isNew: true });
     } catch (error) {
       onError(error);
     }
-    this.#publishedAt = clock.monotonic();
-    this.#dropLater();
-  }
-
-  #dropLater(): void {
-    const { clock, store, onError } = this.#options;
-    if (this.#dropping !== null || this.#isClosed) return;
-    this.#dropping = clock.setTimer(() => {
-      this.#dropping = null;
-      void store.dropMessages().catch(onError);
-      if (clock.monotonic() - this.#publishedAt < DROP_FOR_MS) this.#dropLater();
-    }, DROP_INTERVAL_MS);
+    this.#dropping.noteBatch();
   }
 }

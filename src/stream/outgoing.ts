@@ -1,6 +1,6 @@
 // Leaves an environment's messages in the store for other nodes, in batches: at once when nothing was left for a while,
 // else together. What waits is bounded; what does not fit is counted as lost.
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Message } from './message.ts';
 
 const INTERVAL_MS = 50;
@@ -74,6 +74,47 @@ export class Outgoing {
     this.#characters -= characters;
     this.#lost = 0;
     return { lost, text };
+  }
+}
+
+// What was left long ago is nobody's any more. It is dropped while this node leaves batches, and a while longer, so
+// that the last of them go too.
+
+const DROP_INTERVAL_MS = 10_000;
+/** After the last batch: by then it is old enough to be dropped. */
+const DROP_FOR_MS = 80_000;
+
+type DroppingOptions = { clock: Clock; drop: () => Promise<void>; onError: (error: unknown) => void };
+
+export class Dropping {
+  readonly #options: DroppingOptions;
+  #timer: Timer | null = null;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(options: DroppingOptions) {
+    this.#options = options;
+  }
+
+  /** A batch was left, or would have been. */
+  noteBatch(): void {
+    this.#lastAt = this.#options.clock.monotonic();
+    this.#later();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  #later(): void {
+    const { clock, drop, onError } = this.#options;
+    if (this.#timer !== null || this.#isClosed) return;
+    this.#timer = clock.setTimer(() => {
+      this.#timer = null;
+      void drop().catch(onError);
+      if (clock.monotonic() - this.#lastAt < DROP_FOR_MS) this.#later();
+    }, DROP_INTERVAL_MS);
   }
 }
 

@@ -1,6 +1,7 @@
 // What nodes announce to each other about streams: who watches, and how far who records has come.
 import { isId } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
+import type { ClusterStore } from '../store/cluster-store.ts';
 
 /** Announcements about streams begin with it; a node that does not know them leaves them alone. */
 export const STREAM_ANNOUNCEMENT = 'stream ';
@@ -15,7 +16,7 @@ export type Said =
   /** The node died: what it had not left in the store yet is lost. */
   | { about: 'lost'; environment: number; node: NodeId };
 
-export function encodeSaid(said: Said): string {
+function encodeSaid(said: Said): string {
   return STREAM_ANNOUNCEMENT + JSON.stringify(said);
 }
 
@@ -30,5 +31,46 @@ export function decodeSaid(text: string): Said | null {
     return isWhole && isKnown ? said : null;
   } catch {
     return null;
+  }
+}
+
+type VoiceOptions = {
+  node: NodeId;
+  store: Pick<ClusterStore, 'announce'>;
+  onError: (error: unknown) => void;
+};
+
+/** What one node says. What gets lost the next of its kind tells, so a failure is reported and no more. */
+export class Voice {
+  readonly #options: VoiceOptions;
+  #isClosed = false;
+
+  constructor(options: VoiceOptions) {
+    this.#options = options;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** From now on nothing is said. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async say(said: Said): Promise<void> {
+    try {
+      if (!this.#isClosed) await this.#options.store.announce(encodeSaid(said));
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  sayWatched(environment: number, how: { withBodies: boolean; asks: boolean }): Promise<void> {
+    return this.say({ about: 'watched', environment, node: this.#options.node, ...how });
+  }
+
+  sayPublished(environment: number, how: { number: number; isNew: boolean }): Promise<void> {
+    return this.say({ about: 'published', environment, node: this.#options.node, ...how });
   }
 }
