@@ -29,6 +29,7 @@ export class ValueTables {
   /** By canonical text. */
   #compoundCounts: Map<string, number> | null = null;
   #extremes: Extremes | null = null;
+  #texts: readonly string[] | null = null;
   #ascending: readonly string[] | null = null;
   #reversed: readonly string[] | null = null;
   #joined: string | null = null;
@@ -133,8 +134,10 @@ export class ValueTables {
     return extremes;
   }
 
-  #strings(): string[] {
-    return [...this.#count().scalars.keys()].filter((value) => typeof value === 'string');
+  /** Each once. */
+  #strings(): readonly string[] {
+    this.#texts ??= [...this.#count().scalars.keys()].filter((value) => typeof value === 'string');
+    return this.#texts;
   }
 
   #sort(rewrite: (text: string) => string): string[] {

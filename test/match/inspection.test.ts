@@ -186,6 +186,19 @@ describe('the work of matching', () => {
     });
   }
 
+  test('takes as long for a part that has a NUL as for another, where nothing is text', () => {
+    const value = parseBody(`{"a":[${listed((index) => `${10_000 + index}`, 6)}]}`);
+    const measure = (part: string): number => {
+      const filters = worst((n) => ({ $contains: `${part}${n}` }), ['$.a[*]']);
+      const together = new Inspection(value, unlimitedWork());
+      const from = performance.now();
+      for (let round = 0; round < 5; round++) for (const one of filters) together.accepts(one);
+      return performance.now() - from;
+    };
+    const [plainly, withNul] = [measure('x'), measure('\u0000')];
+    assert.ok(withNul < 5 * plainly + 200, `${withNul} ms, and ${plainly} ms`);
+  });
+
   test('ends where it may go no further', () => {
     const filters = worst((n) => ({ $gt: n + 10 }), ['$.a[*][*]']);
     const together = new Inspection(parseBody(bodies.numbers), new Work(1_000));
