@@ -150,7 +150,10 @@ export class ValueTables {
     this.#elements ??= new ValueTables(this.#count().compounds.filter(Array.isArray).flat(), this.#work);
     if (this.#elements.countEqual(literal) > 0) return true;
     if (typeof literal !== 'string') return false;
-    if (literal.includes(SEPARATOR)) return this.#strings().some((text) => containsText(text, literal, this.#work));
+    // The empty text is in what was joined even of no strings.
+    if (literal === '' || literal.includes(SEPARATOR)) {
+      return this.#strings().some((text) => containsText(text, literal, this.#work));
+    }
     this.#joined ??= this.#strings().join(SEPARATOR);
     return containsText(this.#joined, literal, this.#work);
   }

@@ -122,6 +122,18 @@ describe('filters that look at one body together', () => {
       }
     }
   });
+
+  test('that ask tables of values none of which is a text find no text in them', () => {
+    const value = parseBody('{"l":[1,null,true,{"a":"a"},["a"]]}');
+    const together = new Inspection(value, unlimitedWork());
+    const operators = ['$startsWith', '$endsWith', '$contains', '$gte', '$lte', '$eq', '$in'];
+    for (let round = 0; round < 60; round++) {
+      for (const operator of operators) {
+        const one = filterOf({ '$.l[*]': { [operator]: operator === '$in' ? [''] : '' } });
+        assert.equal(together.accepts(one), false, `${operator} in round ${round}`);
+      }
+    }
+  });
 });
 
 test('many members of many objects and arrays are told apart by name and index', () => {
