@@ -136,7 +136,10 @@ export class ValueTables {
 
   /** Each once. */
   #strings(): readonly string[] {
-    this.#texts ??= [...this.#count().scalars.keys()].filter((value) => typeof value === 'string');
+    if (this.#texts !== null) return this.#texts;
+    const { scalars } = this.#count();
+    this.#work.spend(scalars.size);
+    this.#texts = [...scalars.keys()].filter((value) => typeof value === 'string');
     return this.#texts;
   }
 

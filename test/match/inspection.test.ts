@@ -198,17 +198,10 @@ describe('the work of matching', () => {
     });
   }
 
-  test('takes as long for a part that has a NUL as for another, where nothing is text', () => {
+  test('lists the texts of a body once, also where the part that is looked for has a NUL', () => {
     const value = parseBody(`{"a":[${listed((index) => `${10_000 + index}`, 6)}]}`);
-    const measure = (part: string): number => {
-      const filters = worst((n) => ({ $contains: `${part}${n}` }), ['$.a[*]']);
-      const together = new Inspection(value, unlimitedWork());
-      const from = performance.now();
-      for (let round = 0; round < 5; round++) for (const one of filters) together.accepts(one);
-      return performance.now() - from;
-    };
-    const [plainly, withNul] = [measure('x'), measure('\u0000')];
-    assert.ok(withNul < 5 * plainly + 200, `${withNul} ms, and ${plainly} ms`);
+    const together = new Inspection(value, new Work(20 * BODY_BYTES));
+    for (const one of worst((n) => ({ $contains: `\u0000${n}` }), ['$.a[*]'])) together.accepts(one);
   });
 
   test('ends where it may go no further', () => {
