@@ -18,6 +18,8 @@ export type RouteConfig = {
   bodyShape?: BodyShape;
   /** The answer has no end: a caller that reads it slowly is cut off only when it has not read for long. */
   isEndless?: boolean;
+  /** For the document: headers that it understands. */
+  requestHeaders?: Readonly<Record<string, DocumentedHeader>>;
   /** For the document, by status: what a success means where there is more than one, and its headers. */
   responseDescriptions?: Readonly<Record<string, string>>;
   responseHeaders?: Readonly<Record<string, Readonly<Record<string, DocumentedHeader>>>>;

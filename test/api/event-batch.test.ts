@@ -109,3 +109,10 @@ test('each result keeps only its own body in memory', async () => {
   api.services.acceptor = acceptor;
   assert.deepEqual(kept, [7, 1_008]);
 });
+
+test('a key for the whole batch is refused: its events have their own', async () => {
+  const body = { events: [{ type: 'a.b', body: {} }] };
+  const headers = { 'idempotency-key': 'of all' };
+  const { message } = await api.refuse('invalid_request', 'POST', '/v1/events/batch', { body, headers });
+  assert.match(message, /each event/);
+});

@@ -137,6 +137,25 @@ test('the same request under the same key gets the stored event', async () => {
   assert.notEqual((await accept(event)).json.event_id, first.json.event_id);
 });
 
+test('the key may come as the header Idempotency-Key', async () => {
+  const event = { type: 'a.b', body: { a: 1 } };
+  const post = (status: number, key: string, more: Json = {}) =>
+    api.expect(status, 'POST', '/v1/events', { body: { ...event, ...more }, headers: { 'idempotency-key': key } });
+  const { json: first } = await post(202, 'as a header');
+  assert.equal(first.idempotency_key, 'as a header');
+  assert.deepEqual((await post(200, 'as a header')).json, first);
+  assert.deepEqual((await accept({ ...event, idempotency_key: 'as a header' }, 200)).json, first);
+  assert.deepEqual((await post(200, 'as a header', { idempotency_key: 'as a header' })).json, first);
+  await post(409, 'as a header', { body: {} });
+  const refuseKey = (key: string, more: Json = {}) =>
+    api.refuse('invalid_request', 'POST', '/v1/events', {
+      body: { ...event, ...more },
+      headers: { 'idempotency-key': key },
+    });
+  assert.equal((await refuseKey('as a header', { idempotency_key: 'another' })).param, '/idempotency_key');
+  for (const key of ['', 'x'.repeat(256), 'é', 'a\tb']) assert.match((await refuseKey(key)).message, /Idempotency-Key/);
+});
+
 test('another request under the same key is a conflict', async () => {
   const event = { type: 'a.b', body: { a: 1 }, idempotency_key: 'conflict', occurred_at: '2026-01-31' };
   await accept(event);

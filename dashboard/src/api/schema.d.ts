@@ -3140,7 +3140,10 @@ export interface operations {
     createEvent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The same as `idempotency_key`, for those who are used to it. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };

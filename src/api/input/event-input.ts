@@ -8,10 +8,13 @@ import type { RawObject } from './request-json.ts';
 import type { EventInput } from '../schemas/event.ts';
 import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 
-/** Throws ApiError. */
+/** As the schema of the field has it. */
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** `keyHeader`: the request's `Idempotency-Key`, where it is about this event alone. Throws ApiError. */
 export function parseEvent(
   input: EventInput,
-  { environment, traceparent }: Pick<IncomingEvent, 'environment' | 'traceparent'>,
+  { environment, traceparent, keyHeader }: Pick<IncomingEvent, 'environment' | 'traceparent'> & { keyHeader: unknown },
 ): IncomingEvent {
   const type = readEventType(input.type);
   if (isOperational(type)) {
@@ -22,10 +25,21 @@ export function parseEvent(
     environment,
     type,
     body: readEventBody(input.body),
-    idempotencyKey: input.idempotency_key ?? null,
+    idempotencyKey: readKey(input.idempotency_key ?? null, keyHeader),
     occurredAt: readOccurredAt(input.occurred_at ?? null),
     traceparent,
   };
+}
+
+/** Whoever is used to the header from elsewhere must not get an event twice for it. Throws ApiError. */
+function readKey(field: string | null, header: unknown): string | null {
+  if (header === undefined) return field;
+  if (typeof header !== 'string' || !IDEMPOTENCY_KEY.test(header)) {
+    throw new ApiError('invalid_request', 'the header Idempotency-Key must be 1-255 printable ASCII characters');
+  }
+  if (field === null || field === header) return header;
+  const message = 'the header Idempotency-Key and "idempotency_key" differ: send one of them';
+  throw new ApiError('invalid_request', message, { param: '/idempotency_key' });
 }
 
 /** Throws ApiError `invalid_event_type`. */

@@ -29,7 +29,7 @@ export function describeOperation(components: Components, { method, url, ...rout
   const config = route.config as RouteConfig;
   const schema = route.schema as RouteSchema;
   const { operationId, tags, summary, description, querystring, body } = schema;
-  const parameters = [...describePath(url), ...describeQuery(components, querystring)];
+  const parameters = [...describePath(url), ...describeQuery(components, querystring), ...describeHeaders(config)];
   const scopeNote = config.scope === null ? undefined : `Needs the scope \`${config.scope}\`.`;
   const text = [description, scopeNote].filter((part) => part !== undefined).join(' ');
   return {
@@ -59,6 +59,10 @@ function describeQuery(components: Components, query: QuerySchema | undefined): 
     const required = query?.required?.includes(name) ?? false;
     return { name, in: 'query', required, ...(description === undefined ? {} : { description }), schema };
   });
+}
+
+function describeHeaders({ requestHeaders = {} }: RouteConfig): Json[] {
+  return Object.entries(requestHeaders).map(([name, header]) => ({ name, in: 'header', required: false, ...header }));
 }
 
 /** A body may be left out where none of its fields is required. */

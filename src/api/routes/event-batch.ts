@@ -25,6 +25,10 @@ const TURN_MS_MAX = 5;
 
 export function addEventBatchRoutes(app: ApiApp, services: ApiServices): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (request.headers['idempotency-key'] !== undefined) {
+      const message = 'a batch has no key of its own: give each event its "idempotency_key", and leave the header out';
+      throw new ApiError('invalid_request', message);
+    }
     await sendPieces(reply, pieceResults(services, request, reply), { status: 200 });
   };
   app.route({ method: 'POST', url: '/v1/events/batch', ...batch, handler });
@@ -127,7 +131,7 @@ function createBegin({ acceptor, log, keepTraceparent }: ApiServices, request: F
       return { error: presentRefusal(error, request.id, index), accepted: null };
     };
     try {
-      const incoming = parseEvent(validate(item), { environment, traceparent });
+      const incoming = parseEvent(validate(item), { environment, traceparent, keyHeader: undefined });
       const { deliveryCount, stored } = await acceptor.begin(incoming, allowance);
       return { deliveryCount, result: stored.then((accepted) => ({ error: null, accepted }), refuse) };
     } catch (fault) {

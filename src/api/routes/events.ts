@@ -36,7 +36,9 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
 
   app.post('/v1/events', acceptance, async ({ caller, body, headers }, reply) => {
     const traceparent = keepTraceparent?.(headers['traceparent']) ?? null;
-    const accepted = await acceptor.accept(parseEvent(body, { environment: caller.environment, traceparent }));
+    const keyHeader = headers['idempotency-key'];
+    const incoming = parseEvent(body, { environment: caller.environment, traceparent, keyHeader });
+    const accepted = await acceptor.accept(incoming);
     if (!accepted.isRepeat && accepted.deliveries.length <= SCHEDULED_PAGE) {
       reply.code(202);
       return presentEventWithDeliveries(accepted.event, accepted.deliveries);
@@ -74,6 +76,13 @@ export function isErased({ clock, limits }: ApiServices, { createdAt }: Event): 
   return createdAt < clock.now() - limits.bodyRetentionMs;
 }
 
+const IDEMPOTENCY_KEY = {
+  'Idempotency-Key': {
+    description: 'The same as `idempotency_key`, for those who are used to it.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+} as const;
+
 const IDEMPOTENT_REPLAYED = {
   'Idempotent-Replayed': { description: 'That nothing new was stored.', schema: { type: 'string', enum: ['true'] } },
 } as const;
@@ -94,6 +103,7 @@ const acceptance = {
     errors: ['invalid_event_type', 'idempotency_key_conflict', 'over_fanout_limit'],
     bodyBytesMax: BODY_BYTES_MAX + ENVELOPE_BYTES_MAX,
     bodyShape: { raw: 'body', isRawOpaque: true },
+    requestHeaders: IDEMPOTENCY_KEY,
     responseDescriptions: { 200: 'It had been accepted before: the stored event.' },
     responseHeaders: { 200: IDEMPOTENT_REPLAYED },
   },
