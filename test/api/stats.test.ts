@@ -83,6 +83,10 @@ describe('GET /v1/stats', () => {
     assert.equal((await api.refuse('invalid_request', 'GET', '/v1/stats?step=2m')).param, 'step');
     assert.equal((await api.refuse('invalid_request', 'GET', '/v1/stats?since=then')).param, 'since');
     assert.equal(sum(await points('?destination_id=dst_1'), 'deliveries_scheduled'), 0);
+    for (const type of ['', 'order', 'order.*', '**', 'others']) {
+      const refused = await api.refuse('invalid_event_type', 'GET', `/v1/stats?event_type=${type}`);
+      assert.equal(refused.param, 'event_type');
+    }
     const key = await api.makeKey({ scopes: ['publish'] });
     await api.refuse('forbidden', 'GET', '/v1/stats', { key });
     await api.refuse('forbidden', 'GET', '/v1/stats/now', { key });

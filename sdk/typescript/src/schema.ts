@@ -2771,7 +2771,7 @@ export interface operations {
                     "application/json": components["schemas"]["Stats"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
+            400: components["responses"]["InvalidRequestOrInvalidEventType"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];

@@ -42,13 +42,13 @@ function readKey(field: string | null, header: unknown): string | null {
   throw new ApiError('invalid_request', message, { param: '/idempotency_key' });
 }
 
-/** Throws ApiError `invalid_event_type`. */
-export function readEventType(type: string): string {
+/** Throws ApiError `invalid_event_type`, which blames `param`. */
+export function readEventType(type: string, param = '/type'): string {
   if (isEventType(type)) return type;
   throw new ApiError(
     'invalid_event_type',
     'an event type is 2-10 segments of A-Z a-z 0-9 _ - (1-64 each), joined by dots, such as order.paid',
-    { param: '/type' },
+    { param },
   );
 }
 

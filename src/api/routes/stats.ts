@@ -2,9 +2,11 @@
 import { ApiError } from '../../model/error.ts';
 import { isId } from '../../model/id.ts';
 import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import { OTHER_TYPES } from '../../stats/counter.ts';
 import type { Subject } from '../../stats/reader.ts';
 import { POINTS_MAX, STEPS, STEP_MS, countPoints } from '../../stats/series.ts';
 import type { SeriesRequest, Step } from '../../stats/series.ts';
+import { readEventType } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { readTimeRange } from '../input/time-range.ts';
 import { present } from '../output/present.ts';
@@ -67,7 +69,7 @@ const readingSeries = {
     querystring: statsQuery,
     response: { 200: stats },
   },
-  config: { scope: 'read', errors: [] },
+  config: { scope: 'read', errors: ['invalid_event_type'] },
 } as const;
 
 const readingNow = {
@@ -95,12 +97,15 @@ const readingHealth = {
 
 type Query = { since?: string; until?: string; step?: Step; destination_id?: string; event_type?: string };
 
-/** Null: an id that is none. Of an unknown id or type nothing was counted. */
+/** Null: an id that is none. Of an unknown id or type nothing was counted. Throws ApiError. */
 function readSubject(environment: number, { destination_id: id, event_type: type }: Query): Subject | null {
   if (id !== undefined && type !== undefined) {
     throw new ApiError('invalid_request', 'give "destination_id" or "event_type", not both', { param: 'event_type' });
   }
-  if (type !== undefined) return { environment, kind: 'event_type', subject: type };
+  if (type !== undefined) {
+    const subject = type === OTHER_TYPES ? type : readEventType(type, 'event_type');
+    return { environment, kind: 'event_type', subject };
+  }
   if (id === undefined) return { environment, kind: 'environment', subject: '' };
   return isId('dst', id) ? { environment, kind: 'destination', subject: id } : null;
 }
