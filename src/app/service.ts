@@ -23,6 +23,7 @@ import { delay } from '../runtime/clock.ts';
 import { createStats } from '../stats/stats.ts';
 import type { Stats } from '../stats/stats.ts';
 import type { Exchange } from '../stream/exchange.ts';
+import type { Hub } from '../stream/hub.ts';
 import { createBase } from './base.ts';
 import type { Base, ServiceOptions } from './base.ts';
 import { createDashboard } from './dashboard.ts';
@@ -118,7 +119,7 @@ function createParts(base: Base) {
     notices.observer,
     base.tracer?.observer ?? {},
   ]);
-  const delivering = createDelivering(base, { matching, observer, node, exchange });
+  const delivering = createDelivering(base, { matching, observer, node, exchange, hub });
   const { cluster, dispatcher } = delivering;
   const follower: Follower = delivering.follower;
   const handOver = createHandOver({ cluster, dispatcher, observer });
@@ -158,10 +159,11 @@ type Surroundings = {
   observer: Required<Observer>;
   node: NodeIdentity;
   exchange: Exchange | null;
+  hub: Hub;
 };
 
 /** dispatch → attempt → record, and the configuration that they and matching follow. */
-function createDelivering(base: Base, { matching, observer, node, exchange }: Surroundings) {
+function createDelivering(base: Base, { matching, observer, node, exchange, hub }: Surroundings) {
   const { settings, log, clock, clockTrust, random, network, store, modes, onError } = base;
   const follower = createFollower({
     environments: [...modes.keys()],
@@ -180,7 +182,7 @@ function createDelivering(base: Base, { matching, observer, node, exchange }: Su
     store,
     clock,
     random,
-    onPaused: (ids) => void notePauses(base, follower, ids).catch((error: unknown) => onError(error, 'pause')),
+    onPaused: (ids) => void notePauses(base, { follower, hub }, ids).catch((error: unknown) => onError(error, 'pause')),
     onTrouble: (error) => log.error({ err: error }, 'results cannot be stored; no new attempts until they can'),
     onRecovered: () => {
       log.warn('results are stored again');
@@ -266,7 +268,7 @@ type ApiParts = ReturnType<typeof createParts> & { readiness: ApiServices['readi
 
 function createApi(base: Base, parts: ApiParts): ApiServices {
   const { settings, log, clock, random, ids, metrics, network, store } = base;
-  const { cluster, follower, acceptor, authenticator, tests, wakeEndDeleted } = parts;
+  const { cluster, follower, hub, acceptor, authenticator, tests, wakeEndDeleted } = parts;
   return {
     store,
     stats: parts.statistics.answers,
@@ -280,7 +282,9 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     async confirmChange({ environment, destinationId }) {
       await follower.catchUp(environment);
       if (destinationId === null) return;
-      if (follower.destinationOf(destinationId) === undefined) wakeEndDeleted();
+      const destination = follower.destinationOf(destinationId) ?? null;
+      hub.destinationChanged(environment, destinationId, destination);
+      if (destination === null) wakeEndDeleted();
       await cluster.confirm({ environment, destinationId });
     },
     dispatch: parts.handOver.again,
@@ -290,7 +294,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
       return follower.configurationOf(environment).matcher.explain(type, bytes);
     },
     testDestination: (destination, event) => tests.send(destination, event),
-    streams: parts.hub,
+    streams: hub,
     checkUrl: network.checkUrl,
     probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),
@@ -327,10 +331,16 @@ function createProbe({ allowProbe, probe }: Network): NonNullable<ApiServices['p
 }
 
 /** A pause that nobody asked for is worth a warning. */
-async function notePauses({ metrics, log }: Base, follower: Follower, ids: DestinationId[]): Promise<void> {
+async function notePauses(
+  { metrics, log }: Base,
+  { follower, hub }: { follower: Follower; hub: Hub },
+  ids: DestinationId[],
+): Promise<void> {
   await follower.catchUpAll();
   for (const id of ids) {
-    const reason = follower.destinationOf(id)?.pausedReason ?? 'failing';
+    const destination = follower.destinationOf(id);
+    if (destination !== undefined) hub.destinationChanged(destination.environment, id, destination);
+    const reason = destination?.pausedReason ?? 'failing';
     metrics.destinationsPaused.count({ reason });
     log.warn({ destination: id, reason }, 'destination paused: it gets no attempts until it is set active');
   }

@@ -4,6 +4,7 @@
 // The loop takes a quarter of the time at most: of more than that can be shown streams lose some, deliveries nothing.
 import type { Readable } from 'node:stream';
 import { ApiError } from '../model/error.ts';
+import type { Destination } from '../model/destination.ts';
 import type { DestinationId, MessageId } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
 import { createBreaks } from '../runtime/clock.ts';
@@ -34,6 +35,12 @@ const REST_MS_MAX = 250;
 const GATHER_FACTOR = 200;
 const GATHER_MS_MAX = 50;
 
+/**
+ * Null: it was deleted. Like all that happens, one node records it and the others have it from there: so it has one id,
+ * and who goes on elsewhere finds it.
+ */
+type DestinationChanged = (environment: number, id: DestinationId, destination: Destination | null) => void;
+
 type HubOptions = {
   clock: Clock;
   store: Pick<Store, 'readDeliveries'>;
@@ -48,6 +55,8 @@ type HubOptions = {
 
 export class Hub {
   readonly observer: Observer;
+  /** To be told of each change that is made through this node. */
+  readonly destinationChanged: DestinationChanged;
   readonly #options: HubOptions;
   readonly #channels = new Map<number, Channel>();
   #opening = 0;
@@ -62,6 +71,11 @@ export class Hub {
   constructor(options: HubOptions) {
     this.#options = options;
     this.observer = this.#createObserver();
+    this.destinationChanged = (environment, id, destination) =>
+      this.#note(environment, ({ feed }) => {
+        if (destination === null) feed.noteDeleted(id);
+        else feed.noteDestination(destination);
+      });
     // From before this node answers its first request.
     if (options.exchange !== null) this.#recordUntil(Number.POSITIVE_INFINITY);
     options.exchange?.connect({
@@ -134,22 +148,20 @@ export class Hub {
   }
 
   #createObserver(): Observer {
-    const note = (environment: number, tell: (channel: Channel) => void): void => {
-      const channel = this.#channels.get(environment);
-      if (channel === undefined) return;
-      tell(channel);
-      this.#wake();
-    };
     const isBodyWanted = ({ bodiesUntil }: Channel) => this.#options.clock.monotonic() < bodiesUntil;
     return {
       scheduled: (what) =>
-        note(what.event.environment, (channel) => channel.feed.noteScheduled(what, isBodyWanted(channel))),
-      attempted: (what) => note(what.delivery.environment, ({ feed }) => feed.noteAttempted(what)),
-      sentAgain: ({ id, environment }) => note(environment, ({ feed }) => feed.noteSentAgain(id)),
-      destinationChanged: (destination) =>
-        note(destination.environment, ({ feed }) => feed.noteDestination(destination)),
-      destinationDeleted: (id, environment) => note(environment, ({ feed }) => feed.noteDeleted(id)),
+        this.#note(what.event.environment, (channel) => channel.feed.noteScheduled(what, isBodyWanted(channel))),
+      attempted: (what) => this.#note(what.delivery.environment, ({ feed }) => feed.noteAttempted(what)),
+      sentAgain: ({ id, environment }) => this.#note(environment, ({ feed }) => feed.noteSentAgain(id)),
     };
+  }
+
+  #note(environment: number, tell: (channel: Channel) => void): void {
+    const channel = this.#channels.get(environment);
+    if (channel === undefined) return;
+    tell(channel);
+    this.#wake();
   }
 
   #recordUntil(until: number): void {
@@ -226,12 +238,7 @@ export class Hub {
     const startedAt = clock.monotonic();
     const messages = make();
     channel.append(messages, lost);
-    // Every node sees destinations change by itself.
-    exchange?.publish(
-      channel.environment,
-      messages.filter(({ kind }) => kind !== 'destination'),
-      lost,
-    );
+    exchange?.publish(channel.environment, messages, lost);
     return clock.monotonic() - startedAt;
   }
 

@@ -64,7 +64,7 @@ describe('a stream in a cluster', () => {
     const bodies = [...here!.values()].filter(({ event }) => event === 'event').map(({ data }) => data['body']);
     assert.equal(bodies.filter((body) => body !== null).length, 20);
 
-    await t.test('a change of a destination, once on each node', async () => {
+    await t.test('a change of a destination, once on each node, under the same id', async () => {
       const changes = await Promise.all(stage.nodes.map((node) => open(node, 'kinds=destination')));
       const ids: string[] = [];
       for (const node of stage.nodes) ids.push((await stage.api(node).destination(`${receiver.url}new`)).id);
@@ -72,20 +72,27 @@ describe('a stream in a cluster', () => {
         await stream.until(() => ids.every((id) => stream.messages.some(({ data }) => data['id'] === id)));
         for (const id of ids) assert.equal(stream.messages.filter(({ data }) => data['id'] === id).length, 1);
       }
+      const [these, those] = changes.map(({ messages }) => {
+        const made = messages.filter(({ data }) => ids.includes(data['id'] as string));
+        return new Map(made.map((message) => [message.id, message.data]));
+      });
+      assert.deepEqual(these, those);
     });
 
     await t.test('goes on on a node that had no stream before', async () => {
       const third = await stage.addNode();
       const lastId = streams[0].messages.filter(({ event }) => event === 'event').at(-1)!.id;
       for (const stream of streams) stream.close();
+      const { id: destination } = await stage.api(second).destination(`${receiver.url}later`);
       const published = await publish(3, 'streamed.later');
-      const events = await open(third, 'kinds=event', lastId);
+      const events = await open(third, 'kinds=event,destination', lastId);
       // Where the others are too busy to answer in time, a gap says so first; and the last second comes once more.
       const listNew = (): unknown[] =>
         events.messages.map(({ data }) => data['event_id']).filter((id) => published.includes(id as string));
       await events.until(() => listNew().length >= 3);
       assert.equal(listNew().length, 3);
       assert.deepEqual(new Set(listNew()), new Set(published));
+      await events.until(() => events.messages.some(({ data }) => data['id'] === destination));
     });
   });
 
