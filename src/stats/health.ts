@@ -1,6 +1,6 @@
 // How one destination is doing: what the store knows of it, what this process has heard since, and what it counted.
 import { nextAttemptOf, stateOf, summaryOf } from '../model/condition.ts';
-import type { DestinationCondition } from '../model/condition.ts';
+import type { DestinationActivity, DestinationCondition } from '../model/condition.ts';
 import type { Destination } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -16,33 +16,44 @@ const REPORT_LIFETIME_MS = 30_000;
 const COUNTED_MAX = 1_000;
 
 /** What the process that sends to a destination has on the wire; null: it is another that does. */
-type LoadOf = (id: DestinationId) => { inFlight: number; inFlightLimit: number } | null;
+export type LoadOf = (id: DestinationId) => { inFlight: number; inFlightLimit: number } | null;
 
-type HealthParts = {
-  store: Pick<Store, 'readConditions' | 'countDeliveries' | 'cluster'>;
+type ConditionParts = {
+  store: Pick<Store, 'readConditions'>;
   clock: Clock;
   activity: Activity;
-  reader: CountsReader;
   loadOf: LoadOf;
+};
+
+type HealthParts = ConditionParts & {
+  store: Pick<Store, 'readConditions' | 'countDeliveries' | 'cluster'>;
+  reader: CountsReader;
 };
 
 export type Health = Awaited<ReturnType<typeof readHealthOf>>;
 
 /** In the order of the destinations, of which there should be few. */
 export async function readConditions(
-  { store, activity }: { store: Pick<Store, 'readConditions'>; activity: Activity },
+  { store, clock, activity, loadOf }: ConditionParts,
   destinations: readonly Destination[],
 ): Promise<DestinationCondition[]> {
   if (destinations.length === 0) return [];
   const stored = await store.readConditions(destinations.map(({ id }) => id));
+  const now = clock.now();
   return stored.map((condition, i) => {
-    const { id, environment } = destinations[i]!;
-    const heard = activity.get(id);
-    if (heard === undefined) return condition;
-    const report = { destinationId: id, environment, reportedAt: 0, inFlight: 0, inFlightLimit: 0 };
-    const before = condition.activity ?? { lastAttemptAt: null, lastSuccessAt: null, lastFailure: null };
-    return { ...condition, activity: { ...report, ...before, ...latest({ ...before, environment }, heard) } };
+    const destination = destinations[i]!;
+    const { id } = destination;
+    const report = condition.activity ?? nothingOf(destination);
+    const known = { ...report, ...latest(report, activity.get(id)) };
+    const { inFlight } = inFlightOf(loadOf(id), known, destination, now);
+    // What is on the wire is being attempted, although nothing is known of it yet.
+    return { ...condition, activity: inFlight === 0 ? known : { ...known, lastAttemptAt: now } };
   });
+}
+
+function nothingOf({ id: destinationId, environment }: Destination): DestinationActivity {
+  const nothing = { lastAttemptAt: null, lastSuccessAt: null, lastFailure: null };
+  return { destinationId, environment, reportedAt: 0, inFlight: 0, inFlightLimit: 0, ...nothing };
 }
 
 /** Shares of attempts are 0 to 1, times Unix ms. */
@@ -74,7 +85,7 @@ export async function readHealthOf(parts: HealthParts, destination: Destination)
     lastFailure: activity?.lastFailure ?? null,
     unfinished,
     oldestDueAt: dueAt !== null && dueAt <= now ? dueAt : null,
-    ...inFlightOf(parts.loadOf(id), condition, destination, now),
+    ...inFlightOf(parts.loadOf(id), activity, destination, now),
     heldUntil: heldUntil !== null && heldUntil > now ? heldUntil : null,
     nextAttemptAt: nextAttemptOf(destination, condition, now),
   };
@@ -99,7 +110,7 @@ async function countUnfinished(
 
 function inFlightOf(
   own: ReturnType<LoadOf>,
-  { activity }: DestinationCondition,
+  activity: DestinationActivity | null,
   { maxInFlight }: Destination,
   now: number,
 ): { inFlight: number; inFlightLimit: number } {

@@ -10,6 +10,7 @@ import type { Activity, Pulse } from './activity.ts';
 import { HOUR_MS, MINUTE_MS } from './counter.ts';
 import type { Counter } from './counter.ts';
 import { readConditions } from './health.ts';
+import type { LoadOf } from './health.ts';
 import { addPulses, decodePulse } from './activity.ts';
 import type { PausedDestinations } from './paused.ts';
 import type { CountsReader } from './reader.ts';
@@ -35,6 +36,7 @@ type NowParts = {
   /** Of this process. */
   pulseOf: (environment: number) => Pulse;
   destinationsOf: (environment: number) => ReadonlyMap<DestinationId, Destination>;
+  loadOf: LoadOf;
 };
 
 type Trouble = {

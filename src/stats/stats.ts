@@ -13,7 +13,7 @@ import type { Page, PageRequest, Store } from '../store/store.ts';
 import { Activity, LastMinute } from './activity.ts';
 import { Counter, HOUR_MS } from './counter.ts';
 import { readConditions, readHealthOf } from './health.ts';
-import type { Health } from './health.ts';
+import type { Health, LoadOf } from './health.ts';
 import type { Pulse } from './activity.ts';
 import { createNow } from './now.ts';
 import { PausedDestinations } from './paused.ts';
@@ -145,7 +145,7 @@ type StateRequest = {
 
 /** Newest first. A page ends early when many were looked at in vain; the next goes on there. */
 async function listByState(
-  parts: { store: Store; clock: Clock; activity: Activity },
+  parts: { store: Store; clock: Clock; activity: Activity; loadOf: LoadOf },
   { environment, state, status, before, limit }: StateRequest,
 ): Promise<Page<Destination, DestinationId>> {
   const wanted = state === 'paused' ? 'paused' : 'active';

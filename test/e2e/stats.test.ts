@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { decodeCounts } from '../../src/stats/counts.ts';
 import { Api } from './api.ts';
-import { startReceiver } from './receiver.ts';
+import { hold, startReceiver } from './receiver.ts';
 import { startService } from './service.ts';
 
 type Point = {
@@ -80,6 +80,25 @@ describe('stats', () => {
     const left = await totals(api);
     assert.ok(left.attempts >= 8 && left.attempts <= 9, `${left.attempts} of 8 stored and 1 more`);
     assert.equal(left.accepted, left.scheduled);
+  });
+
+  test('tell no destination idle whose first request is on the wire', async (t) => {
+    const api = new Api(await startService(t));
+    const receiver = await startReceiver(t, hold);
+    const destination = await api.subscribed(receiver.url, 'order.paid');
+    const idle = async (): Promise<string[]> => {
+      const { data } = await api.expect<{ data: { id: string }[] }>(200, 'GET', '/v1/destinations?state=idle');
+      return data.map(({ id }) => id);
+    };
+    assert.deepEqual(await idle(), [destination.id]);
+    const delivery = await api.publishToOne('order.paid');
+    await receiver.arrived(1);
+    const path = `/v1/destinations/${destination.id}/health`;
+    const { state, summary, in_flight } = await api.expect<Record<string, unknown>>(200, 'GET', path);
+    assert.deepEqual({ state, summary, in_flight }, { state: 'healthy', summary: 'works; 1 waits', in_flight: 1 });
+    assert.deepEqual(await idle(), []);
+    receiver.requests[0]!.answer(200);
+    await api.deliveryEnds(delivery);
   });
 });
 

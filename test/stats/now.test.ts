@@ -49,7 +49,7 @@ test('what a process told before the clock was set back is none of the last minu
     pulseOf,
     destinationsOf: () => new Map(),
     loadOf: () => null,
-  } as never);
+  });
   await write();
   assert.equal((await now(LIVE)).eventsPerSecond, 10);
   aheadMs = -HOUR_MS;
