@@ -19,7 +19,7 @@ const COUNTED_MAX = 1_000;
 export type LoadOf = (id: DestinationId) => { inFlight: number; inFlightLimit: number } | null;
 
 type ConditionParts = {
-  store: Pick<Store, 'readConditions'>;
+  store: Pick<Store, 'readConditions' | 'cluster'>;
   clock: Clock;
   activity: Activity;
   loadOf: LoadOf;
@@ -44,7 +44,9 @@ export async function readConditions(
     const destination = destinations[i]!;
     const { id } = destination;
     const report = condition.activity ?? nothingOf(destination);
-    const known = { ...report, ...latest(report, activity.get(id)) };
+    // What has one server has no other: what stands there is of the process before, and has ended with it.
+    const onWire = store.cluster === undefined ? { inFlight: 0, inFlightLimit: 0 } : {};
+    const known = { ...report, ...latest(report, activity.get(id)), ...onWire };
     const { inFlight } = inFlightOf(loadOf(id), known, destination, now);
     // What is on the wire is being attempted, although nothing is known of it yet.
     return { ...condition, activity: inFlight === 0 ? known : { ...known, lastAttemptAt: now } };

@@ -27,7 +27,10 @@ const COUNTED_MAX = 50_000;
 const IDS_PER_READ = 500;
 
 type NowParts = {
-  store: Pick<Store, 'readHealth' | 'readStats' | 'readCounts' | 'readConditions' | 'countUnfinished' | 'countOpen'>;
+  store: Pick<
+    Store,
+    'cluster' | 'readHealth' | 'readStats' | 'readCounts' | 'readConditions' | 'countUnfinished' | 'countOpen'
+  >;
   clock: Clock;
   counter: Counter;
   activity: Activity;
@@ -101,7 +104,10 @@ async function readPulses({ store, clock, counter, pulseOf }: NowParts, environm
   });
   const last = new Map(rows.map(({ writer, counts }) => [writer, counts]));
   last.delete(counter.writer);
-  return addPulses([pulseOf(environment), ...[...last.values()].flatMap((counts) => decodePulse(counts) ?? [])]);
+  const others = [...last.values()].flatMap((counts) => decodePulse(counts) ?? []);
+  // What has one server has no other: it is the process before this one, and what it had going is over.
+  const told = store.cluster === undefined ? others.map((one) => ({ ...one, inFlight: 0, oldestDueAt: null })) : others;
+  return addPulses([pulseOf(environment), ...told]);
 }
 
 async function makeSurvey(parts: NowParts, environment: number): Promise<Survey> {

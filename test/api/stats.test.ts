@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
+import { encodePulse } from '../../src/stats/activity.ts';
 import { attempt, result, retryAt } from '../store/scene.ts';
-import { DAY_MS, addDestination, postEvent, startApi } from './harness.ts';
+import { DAY_MS, ENVIRONMENTS, addDestination, postEvent, startApi } from './harness.ts';
 import type { Api, Json } from './harness.ts';
 
 const MINUTE_MS = 60_000;
@@ -207,6 +208,21 @@ describe('GET /v1/destinations/{id}/health', () => {
     assert.equal(health.unfinished, 1);
     assert.equal(health.next_attempt_at, at(api.clock.now() + 40_000));
     assert.match(health.summary as string, /^fails since \d\d:\d\d UTC; 1 waits; next try in 40 s$/);
+  });
+
+  test('has nothing on the wire of a process that was killed, nor has the whole service', async () => {
+    const id = await addDestination(api);
+    const now = api.clock.now();
+    const report = { destinationId: id as DestinationId, environment: ENVIRONMENTS.live, reportedAt: now };
+    const never = { lastAttemptAt: null, lastSuccessAt: null, lastFailure: null };
+    await api.store.writeActivity([{ ...report, ...never, inFlight: 5, inFlightLimit: 50 }]);
+    const pulse = { events: 60, attempts: 0, succeeded: 0, inFlight: 5, oldestDueAt: now - 1_000 };
+    const told = { kind: 'pulse', subject: '', at: now, writer: 7, counts: encodePulse(pulse) } as const;
+    await api.store.writeCounts([{ span: 'minute', environment: ENVIRONMENTS.live, ...told }]);
+    const { state, in_flight: onWire } = await get(`/v1/destinations/${id}/health`);
+    assert.deepEqual([state, onWire], ['idle', 0]);
+    const all = await get('/v1/stats/now');
+    assert.deepEqual([all.events_per_second, all.in_flight, all.oldest_due_at], [1, 0, null]);
   });
 
   test('is not found where the destination is not', async () => {
