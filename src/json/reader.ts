@@ -95,7 +95,7 @@ export class JsonReader {
     return Number(text);
   }
 
-  private cut(start: number, end: number): string {
+  protected cut(start: number, end: number): string {
     if (this.latin1 === null) return this.bytes.toString('utf8', start, end);
     const cut = this.latin1.slice(start, end);
     return NOT_ASCII.test(cut) ? this.bytes.toString('utf8', start, end) : cut;
