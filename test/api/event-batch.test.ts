@@ -73,6 +73,7 @@ test('a batch has 1-1,000 events', async () => {
     '/events',
   );
   assert.equal((await refuse('invalid_request', { events: [event], atomic: true })).param, '/atomic');
+  assert.equal((await refuse('invalid_request', { events: [event], atomic: [[], {}] })).param, '/atomic');
   const results = await send({ events: Array.from({ length: 1_000 }, () => event) });
   assert.deepEqual([results.length, new Set(results.map(({ status }) => status))], [1_000, new Set([202])]);
   assert.equal(new Set(results.map(({ event: accepted }) => accepted!.event_id)).size, 1_000);

@@ -125,7 +125,8 @@ test('refuses a whole number that a double cannot hold, which would become anoth
   });
 });
 
-const BATCH: BodyShape = { items: { name: 'events', shape: { raw: 'body', isRawOpaque: true } } };
+const EVENT: BodyShape = { raw: 'body', isRawOpaque: true, isFlat: true };
+const BATCH: BodyShape = { isFlat: true, items: { name: 'events', shape: EVENT, max: 7 } };
 
 test('each item of a list has its own fault, and leaves the others alone', () => {
   const items = [
@@ -153,6 +154,28 @@ test('a fault around the items is the fault of the request', () => {
   assert.equal(refusal('{"events":[{}],"events":[{}]}', BATCH).param, '/events');
   assert.match(refusal('{"events":[{"a":}]}', BATCH).message, /JSON value is expected/);
   assert.deepEqual(parse('{"events":[ ]}', BATCH), { events: [] });
+});
+
+test('of more items than there may be, one is made', () => {
+  const { events } = parse(`{"events":[${'[],'.repeat(1_000_000)}{"type":"a.b"}]}`, BATCH) as { events: JsonItem[] };
+  assert.equal(events.length, 8);
+  assert.match(refusal(`{"events":[${'[],'.repeat(10)}}]}`, BATCH).message, /JSON value is expected/);
+});
+
+test('nothing is made of what is in an object or array that is refused whatever is in it', () => {
+  const junk = '[[1,"\\ud800"],{"a":1}]';
+  const { events, x } = parse(`{"events":[{"type":${junk},"body":${junk}}],"x":${junk}}`, BATCH) as {
+    events: JsonItem[];
+    x: unknown;
+  };
+  assert.deepEqual([events[0]!.value, events[0]!.fault, x], [{ type: [], body: [] }, null, []]);
+  assert.deepEqual(parse('{"type":{"a":1}}', EVENT), { type: {} });
+});
+
+test('more fields than any request has are refused, and no more is made of them', () => {
+  const fields = Array.from({ length: 65 }, (_, i) => `"f${i}":1`);
+  assert.equal(refusal(`{${fields.join(',')}}`).param, '/f64');
+  assert.equal(Object.keys(parse(`{${fields.slice(1).join(',')}}`)).length, 64);
 });
 
 test('names in messages are cut', () => {

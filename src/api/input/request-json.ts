@@ -11,6 +11,8 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, JsonSyntaxError, OPEN_ARRAY, OPEN_OBJECT } f
 const NESTING_MAX = 64;
 
 const NAME_IN_MESSAGE_MAX = 128;
+/** No request has so many fields. */
+const MEMBERS_MAX = 64;
 /** Of a JSON number: digits and no more. */
 const WHOLE = /^-?\d+$/;
 
@@ -20,8 +22,10 @@ export type BodyShape = {
   raw?: string;
   /** Whether any JSON is welcome in `raw`: it may hold lone surrogates. */
   isRawOpaque?: boolean;
-  /** An array whose objects are requests of their own, each read by `shape` into a JsonItem. */
-  items?: { name: string; shape: BodyShape };
+  /** No other member is an object or array: of one that is refused, whatever is in it, nothing is made. */
+  isFlat?: boolean;
+  /** An array whose objects are requests of their own, each read by `shape` into a JsonItem; one more than `max`. */
+  items?: { name: string; shape: BodyShape; max: number };
 };
 
 /** One object of a list of requests. A fault of it leaves the others alone. */
@@ -98,10 +102,14 @@ class RequestReader extends JsonReader {
       return null;
     }
     const members: Record<string, unknown> = {};
+    let count = 0;
     for (let more = scanner.begin(CLOSE_OBJECT); more; more = scanner.next(CLOSE_OBJECT)) {
       const name = this.readName();
       if (Object.hasOwn(members, name)) this.fault ??= invalid(`"${clip(name)}" is there twice`, pointTo(name));
-      setMember(members, name, this.readTopMember(name, shape));
+      else if (++count > MEMBERS_MAX) this.fault ??= tooManyFields(name);
+      // Nothing more is made of what is refused already: of a list there twice, again and again, a fault of each item.
+      if (this.fault === null) setMember(members, name, this.readTopMember(name, shape));
+      else scanner.skipValue(1);
     }
     return members;
   }
@@ -110,8 +118,15 @@ class RequestReader extends JsonReader {
     const first = this.scanner.peek();
     this.member = name;
     if (name === shape.raw && first === OPEN_OBJECT) return this.readRaw(shape);
-    if (name === shape.items?.name && first === OPEN_ARRAY) return this.readItems(shape.items.shape);
-    return this.readValue(1);
+    if (name === shape.items?.name && first === OPEN_ARRAY) return this.readItems(shape.items);
+    return shape.isFlat === true ? this.readScalar(first) : this.readValue(1);
+  }
+
+  /** Of an object or array only that it is one. */
+  private readScalar(first: number): unknown {
+    if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return this.readValue(1);
+    this.scanner.skipValue(1);
+    return first === OPEN_ARRAY ? [] : {};
   }
 
   private readRaw(shape: BodyShape): RawObject {
@@ -125,11 +140,13 @@ class RequestReader extends JsonReader {
     return new RawObject(this.bytes.subarray(start, scanner.position));
   }
 
-  private readItems(shape: BodyShape): JsonItem[] {
+  /** Nothing is made of more than are refused: of a million, each with a fault of its own, it would fill the memory. */
+  private readItems({ shape, max }: NonNullable<BodyShape['items']>): JsonItem[] {
     const { scanner } = this;
     const items: JsonItem[] = [];
     for (let more = scanner.begin(CLOSE_ARRAY); more; more = scanner.next(CLOSE_ARRAY)) {
-      items.push(this.readItem(shape));
+      if (items.length <= max) items.push(this.readItem(shape));
+      else scanner.skipValue(0);
     }
     return items;
   }
@@ -202,6 +219,11 @@ function describePosition(bytes: Buffer, position: number): string {
   const line = before.split('\n').length;
   const column = before.length - before.lastIndexOf('\n');
   return `byte ${position} (line ${line}, column ${column})`;
+}
+
+function tooManyFields(name: string): ApiError {
+  const message = `"${clip(name)}" is one field too many: no request has more than ${MEMBERS_MAX}`;
+  return invalid(message, pointTo(name));
 }
 
 function tooDeep(name: string): ApiError {

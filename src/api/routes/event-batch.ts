@@ -3,7 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AcceptedEvent } from '../../accept/accept.ts';
 import { Allowance } from '../../accept/deliveries.ts';
 import { ApiError } from '../../model/error.ts';
-import { BATCH_BYTES_MAX, BATCH_DELIVERIES_MAX, BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
+import {
+  BATCH_BYTES_MAX,
+  BATCH_DELIVERIES_MAX,
+  BATCH_EVENTS_MAX,
+  BODY_BYTES_MAX,
+  ENVELOPE_BYTES_MAX,
+} from '../../model/event.ts';
 import { createBreaks } from '../../runtime/clock.ts';
 import { describeError, retryAfterSecondsOf, toApiError } from '../output/error-response.ts';
 import { pieceAccepted } from '../output/event-answer.ts';
@@ -50,7 +56,10 @@ const batch = {
     scope: 'publish',
     errors: [],
     bodyBytesMax: BATCH_BYTES_MAX,
-    bodyShape: { items: { name: 'events', shape: { raw: 'body', isRawOpaque: true } } },
+    bodyShape: {
+      isFlat: true,
+      items: { name: 'events', shape: { raw: 'body', isRawOpaque: true, isFlat: true }, max: BATCH_EVENTS_MAX },
+    },
   },
 } as const;
 

@@ -102,7 +102,7 @@ const acceptance = {
     scope: 'publish',
     errors: ['invalid_event_type', 'idempotency_key_conflict', 'over_fanout_limit'],
     bodyBytesMax: BODY_BYTES_MAX + ENVELOPE_BYTES_MAX,
-    bodyShape: { raw: 'body', isRawOpaque: true },
+    bodyShape: { raw: 'body', isRawOpaque: true, isFlat: true },
     requestHeaders: IDEMPOTENCY_KEY,
     responseDescriptions: { 200: 'It had been accepted before: the stored event.' },
     responseHeaders: { 200: IDEMPOTENT_REPLAYED },

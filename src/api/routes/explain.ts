@@ -40,7 +40,7 @@ const explaining = {
     scope: 'read',
     errors: ['invalid_event_type', 'event_not_found', 'event_too_old', 'rate_limited'],
     bodyBytesMax: BODY_BYTES_MAX + ENVELOPE_BYTES_MAX,
-    bodyShape: { raw: 'body', isRawOpaque: true },
+    bodyShape: { raw: 'body', isRawOpaque: true, isFlat: true },
   },
 } as const;
 

@@ -35,7 +35,7 @@ const testing = {
     scope: 'manage',
     errors: ['destination_not_found', 'invalid_event_type', 'rate_limited'],
     bodyBytesMax: BODY_BYTES_MAX + ENVELOPE_BYTES_MAX,
-    bodyShape: { raw: 'body', isRawOpaque: true },
+    bodyShape: { raw: 'body', isRawOpaque: true, isFlat: true },
     responseDescriptions: { 200: 'It was made, whatever came of it: `outcome` says.' },
   },
 } as const;
