@@ -12,12 +12,15 @@ import { StoreError } from '../../src/store/store.ts';
 import type { NewNode } from '../../src/store/cluster-store.ts';
 import { Service, environmentOf, runCommand, startService } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';
+import { restorePostgres } from './layouts/layouts.ts';
+import { CITUS_URL } from './postgres/citus.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import { stepped } from './postgres/stepped-pipeline.ts';
 import { Scene } from './scene.ts';
 
 const SOURCE = 'source-1';
+const NOT_ON_CITUS = 'a layout is restored without Citus';
 const HEX_KEY = Buffer.from(MASTER_KEY).toString('hex');
 const WAIT_MS_MAX = 10_000;
 const LOOK_EVERY_MS = 10;
@@ -25,6 +28,13 @@ const LOOK_EVERY_MS = 10;
 const databases = sharedDatabases();
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
+
+async function connect(t: TestContext, url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  atEnd(t, () => client.end());
+  return client;
+}
 
 /** As a node that serves has it. */
 async function open(t: TestContext, url: string, options: Partial<PostgresStoreOptions> = {}) {
@@ -63,16 +73,33 @@ function stopBefore(statement: string) {
   return { createPipeline: stepped(beforeStatement), reached: reached.promise, letGo: () => letGo.resolve() };
 }
 
-/** Resolves when somebody waits for another's lock of the kind that those who start take. */
-async function whenSomebodyWaits(url: string): Promise<void> {
+/** Resolves when somebody waits for another's lock: of the kind that those who start take, unless told otherwise. */
+async function whenSomebodyWaits(url: string, kind: 'advisory' | 'relation' = 'advisory'): Promise<void> {
   const sql = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-               WHERE d.datname = '${nameOf(url)}' AND l.locktype = 'advisory' AND NOT l.granted`;
+               WHERE d.datname = '${nameOf(url)}' AND l.locktype = '${kind}' AND NOT l.granted`;
   const deadline = performance.now() + WAIT_MS_MAX;
   while ((await databases.server.query(sql)).length === 0) {
     assert.ok(performance.now() < deadline, 'nobody waits');
     await delay(systemClock, LOOK_EVERY_MS);
   }
 }
+
+describe('the first node of a new version', { skip: CITUS_URL === undefined ? false : NOT_ON_CITUS }, () => {
+  it('lets the others go on while somebody reads a table that it has to change', async (t) => {
+    const url = await databases.makeEmpty(t);
+    await restorePostgres(1, url);
+    const [reader, other] = [await connect(t, url), await connect(t, url)];
+    await reader.query('BEGIN');
+    await reader.query('SELECT 1 FROM events');
+    const opening = open(t, url);
+    opening.catch(() => {});
+    await whenSomebodyWaits(url, 'relation');
+    await other.query(`SET lock_timeout = ${WAIT_MS_MAX}`);
+    await other.query('DELETE FROM events WHERE false');
+    await reader.query('COMMIT');
+    assert.equal((await (await opening).store.readEnvironments()).length, 2);
+  });
+});
 
 describe('the first keys', () => {
   it('are made by one of those who start together', async (t) => {
@@ -202,9 +229,7 @@ describe('a copy into a database that a node serves', () => {
     const environment = environmentOf({ DATABASE_URL: url, MASTER_KEY: HEX_KEY, PORT: '0' });
     assert.equal((await runCommand(['keys', 'create', '--mode', 'test'], environment)).code, 0);
     // So that the service has opened everything and listens before it learns of the copy.
-    const holder = new Client({ connectionString: url });
-    await holder.connect();
-    atEnd(t, () => holder.end());
+    const holder = await connect(t, url);
     await holder.query(`SELECT pg_advisory_lock(${TURN_LOCK})`);
     const serving = runCommand(['serve'], environment);
     await whenSomebodyWaits(url);

@@ -122,7 +122,7 @@ export async function openPools(options: PoolsOptions): Promise<Pools> {
 }
 
 async function prepare(pool: Pool, options: PoolsOptions): Promise<{ layout: Layout; settings: string[] }> {
-  const { masterKey, random, mayBeUnfinished = false, mayMake = true } = options;
+  const { masterKey, random, clock, mayBeUnfinished = false, mayMake = true } = options;
   return withConnection(pool, async (client) => {
     const { rows } = await client.query<{ version: number; has_citus: boolean }>(
       `SELECT current_setting('server_version_num')::int4 / 10000 AS version,
@@ -132,7 +132,7 @@ async function prepare(pool: Pool, options: PoolsOptions): Promise<{ layout: Lay
     if (version < VERSION_MIN) {
       throw new StoreError('unwritable', `PostgreSQL ${VERSION_MIN} or later is needed, this is ${version}`);
     }
-    const layout = await migrate(client, { mayMake, sealer: createSealer(masterKey, random) });
+    const layout = await migrate(client, { mayMake, sealer: createSealer(masterKey, random), clock });
     if (!mayBeUnfinished) refuseUnfinished(await readProgressOn(client));
     return { layout, settings: hasCitus ? CITUS_SETTINGS : [] };
   });

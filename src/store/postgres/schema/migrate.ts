@@ -1,9 +1,14 @@
 // Brings a database to the schema this program knows: numbered SQL files, forward only, each in one transaction with
-// the number it leaves. An advisory lock lets many nodes that start together take turns.
+// the number it leaves. An advisory lock lets many nodes that start together take turns. Nodes of the version before go
+// on meanwhile, so a table that somebody reads for long (pg_dump) is not waited for but asked for again and again:
+// whoever wants a table after one who waits for all of it waits behind that one.
 import { readFileSync, readdirSync } from 'node:fs';
 import type { ClientBase } from 'pg';
+import { delay } from '../../../runtime/clock.ts';
+import type { Clock } from '../../../runtime/clock.ts';
 import type { Sealer } from '../../../runtime/sealer.ts';
 import { StoreError } from '../../store.ts';
+import { isConflict, isLockTimeout } from '../wire/errors.ts';
 import { PARTITIONED } from './partitions.ts';
 
 const MIGRATIONS = new URL('../migrations/', import.meta.url);
@@ -11,6 +16,10 @@ const MIGRATIONS = new URL('../migrations/', import.meta.url);
 const LOCK_KEY = 0x70_6f_73_74;
 /** Another node may be at it. Creating the tables takes well under a second; spreading them over machines, several. */
 const LOCK_TIMEOUT_MS = 60_000;
+/** For a table: less than events wait to be stored, and more than the second after which an autovacuum makes way. */
+const TABLE_TIMEOUT_MS = 2_000;
+/** Between two tries, in which others get on. */
+const TRY_INTERVAL_MS = 3_000;
 /** For the connection that migrates: the server's own time-outs come first. */
 export const MIGRATION_ANSWER_TIMEOUT_MS = LOCK_TIMEOUT_MS + 5_000;
 
@@ -51,12 +60,37 @@ function readMigrations(): Migration[] {
 
 export type Layout = 'partitioned' | 'distributed';
 
+type MigrateOptions = { mayMake: boolean; sealer: Sealer; clock: Clock };
+
 /**
  * Returns the layout that the database was made with: distributed where the extension `citus` was there then. Throws
- * `newer_schema`, `corrupt` or `wrong_master_key` for one that is not ours to change, and `missing` for an empty one
- * unless it `mayMake` the schema.
+ * `newer_schema`, `corrupt` or `wrong_master_key` for one that is not ours to change, `missing` for an empty one unless
+ * it `mayMake` the schema, and `unavailable` where others are in the way for too long.
  */
-export async function migrate(client: ClientBase, options: { mayMake: boolean; sealer: Sealer }): Promise<Layout> {
+export async function migrate(client: ClientBase, options: MigrateOptions): Promise<Layout> {
+  const { clock } = options;
+  const deadline = clock.monotonic() + LOCK_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await tryToMigrate(client, options);
+    } catch (error) {
+      if (!isLockTimeout(error) && !isConflict(error)) throw error;
+      if (clock.monotonic() >= deadline) throw inTheWay(error);
+    }
+    await delay(clock, TRY_INTERVAL_MS);
+  }
+}
+
+function inTheWay(cause: unknown): StoreError {
+  return new StoreError(
+    'unavailable',
+    'the schema of the database cannot be changed while somebody else uses its tables for so long (pg_dump, a ' +
+      'transaction that was left open): start again when that has ended',
+    { cause },
+  );
+}
+
+async function tryToMigrate(client: ClientBase, options: MigrateOptions): Promise<Layout> {
   await client.query('BEGIN');
   try {
     await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
@@ -69,6 +103,7 @@ export async function migrate(client: ClientBase, options: { mayMake: boolean; s
       throw new StoreError('missing', 'there is no store in the database of DATABASE_URL');
     }
     const layout = version === 0 ? await chooseLayout(client) : await readLayout(client);
+    await client.query(`SET LOCAL lock_timeout = ${TABLE_TIMEOUT_MS}`);
     await migrateFrom(client, version, layout);
     await checkMasterKey(client, options.sealer);
     await client.query('COMMIT');
