@@ -1,7 +1,11 @@
 // What is stored stays: a store of every layout that was ever landed opens, is migrated, and shows all that it showed.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
+import { openDatabase } from '../../src/store/sqlite/file/database.ts';
 import { atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { readEverything } from './everything.ts';
 import { listLayouts, restorePostgres, restoreSqlite, toText } from './layouts/layouts.ts';
@@ -21,6 +25,16 @@ describe('SQLite', () => {
       assertShown(await readEverything(await openServer(t, dataDir)), before);
     });
   }
+
+  it('opens what had passed over the numbers below 5, which landed before them', async (t) => {
+    const dataDir = makeDataDir(t);
+    const before = restoreSqlite(1, dataDir);
+    const db = openDatabase(databasePath(dataDir));
+    db.exec(readMigration('sqlite', '0005_traceparent.sql'));
+    db.exec('PRAGMA user_version = 5');
+    db.close();
+    assertShown(await readEverything(await openServer(t, dataDir)), before);
+  });
 });
 
 describe('PostgreSQL', { skip: CITUS_URL === undefined ? false : 'a layout is restored without Citus' }, () => {
@@ -33,7 +47,26 @@ describe('PostgreSQL', { skip: CITUS_URL === undefined ? false : 'a layout is re
       assertShown(await readEverything(store), before);
     });
   }
+
+  it('opens what had passed over the numbers below 5, which landed before them', async (t) => {
+    const url = await databases.makeEmpty(t);
+    const before = await restorePostgres(1, url);
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    await client.query('DROP TABLE nodes, shards, barriers');
+    await client.query(readMigration('postgres', '0005_traceparent.sql'));
+    await client.query(`UPDATE meta SET value = '5' WHERE name = 'schema_version'`);
+    await client.end();
+    const store = await openPostgresStore(storeOptions(url));
+    atEnd(t, () => store.close());
+    assertShown(await readEverything(store), before);
+    assert.equal((await store.cluster!.readCluster()).owners.length, 256);
+  });
 });
+
+function readMigration(adapter: 'sqlite' | 'postgres', name: string): string {
+  return readFileSync(new URL(`../../src/store/${adapter}/migrations/${name}`, import.meta.url), 'utf8');
+}
 
 /** A later version may show more of a thing, never less or something else. */
 function assertShown(now: unknown, before: unknown): void {
