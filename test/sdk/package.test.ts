@@ -2,7 +2,7 @@
 // guide says, whose programs are checked and run as they stand there.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +48,15 @@ function failWithOutput(error: { stdout: string }): never {
 test('the package says what is in it', () => {
   for (const file of Object.values(packageJson.exports['.'])) assert.ok(existsSync(join(installed, file)), file);
   assert.deepEqual(Object.keys(packageJson.dependencies), ['standardwebhooks']);
+});
+
+test('its declarations are read by compilers before TypeScript 5.7, to which Uint8Array is not generic', () => {
+  const files = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' });
+  const declarations = files.filter((file) => file.endsWith('.d.ts'));
+  assert.ok(declarations.length > 10);
+  for (const file of declarations) {
+    assert.doesNotMatch(readFileSync(join(installed, 'dist', file), 'utf8'), /\bUint8Array</, file);
+  }
 });
 
 test('it is small, with all it needs', async (t) => {

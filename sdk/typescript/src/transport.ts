@@ -31,6 +31,9 @@ export type TransportOptions = {
 type Answer = { text: string; json: unknown };
 const NOTHING: Answer = { text: '', json: undefined };
 
+/** Named: inferred, it would be a Uint8Array with a type argument, which TypeScript before 5.7 does not know. */
+type ByteStream = ReadableStream<Uint8Array>;
+
 /** That the deadline is shared among: one that hangs leaves time for two more. */
 const TRIES_IN_DEADLINE = 3;
 /** The answer to a batch of 1,000 events with 100,000 deliveries has less than half of it. */
@@ -76,17 +79,17 @@ export class Transport {
   }
 
   /** An answer that goes on for as long as somebody reads it; `signal` ends it, and no deadline does. */
-  async open(call: Call, signal: AbortSignal, timeoutMs: number, lastId: string | null) {
+  async open(call: Call, signal: AbortSignal, timeoutMs: number, lastId: string | null): Promise<ByteStream> {
     return this.#retrying(call, { signal, timeoutMs }, (limit) => this.#openOnce(call, signal, limit, lastId));
   }
 
   /** One try, for those who have been connected and count their tries themselves. */
-  async reopen(call: Call, signal: AbortSignal, timeoutMs: number, lastId: string | null) {
+  async reopen(call: Call, signal: AbortSignal, timeoutMs: number, lastId: string | null): Promise<ByteStream> {
     const deadline = new Deadline(timeoutMs, signal);
     return deadline.within(timeoutMs, (limit) => this.#openOnce(call, signal, limit, lastId));
   }
 
-  async #openOnce(call: Call, signal: AbortSignal, limit: AbortSignal, lastId: string | null) {
+  async #openOnce(call: Call, signal: AbortSignal, limit: AbortSignal, lastId: string | null): Promise<ByteStream> {
     // What limits the opening must not cut what was opened: only an opening that fails passes the abort on.
     const opening = new AbortController();
     const stop = (): void => opening.abort();
