@@ -1,7 +1,7 @@
-// Publishes an event: node examples/publish.ts, with POSTRIDER_URL and POSTRIDER_KEY.
+// Publishes an event: node examples/publish.ts, with POSTRIDER_URL and POSTRIDER_API_KEY.
 import { Postrider } from '@postrider/client';
 
-const postrider = new Postrider({ apiKey: process.env.POSTRIDER_KEY!, baseUrl: process.env.POSTRIDER_URL! });
+const postrider = new Postrider({ apiKey: process.env.POSTRIDER_API_KEY!, baseUrl: process.env.POSTRIDER_URL! });
 
 const event = await postrider.events.publish({
   type: 'order.paid',
@@ -9,4 +9,4 @@ const event = await postrider.events.publish({
   // A second run within a day publishes nothing new.
   idempotency_key: 'A-1001-paid',
 });
-console.log(`${event.event_id} goes to ${event.deliveries.length} destinations`);
+console.log(`${event.event_id}, deliveries: ${event.deliveries.length}`);

@@ -46,10 +46,10 @@ function folderOf(name: string): string | undefined {
 }
 
 test('the publisher publishes, once', async () => {
-  const env = { ...process.env, POSTRIDER_URL: service.url, POSTRIDER_KEY: service.key };
+  const env = { ...process.env, POSTRIDER_URL: service.url, POSTRIDER_API_KEY: service.key };
   const publish = () => promisify(execFile)(process.execPath, [join(folder, 'publish.ts')], { env });
   const first = await publish();
-  assert.match(first.stdout, /^evt_\w+ goes to 0 destinations\n$/);
+  assert.match(first.stdout, /^evt_\w+, deliveries: 0\n$/);
   assert.equal((await publish()).stdout, first.stdout);
 });
 

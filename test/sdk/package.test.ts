@@ -118,7 +118,7 @@ describe('the guide’s programs', () => {
     return `program-${index}.ts`;
   };
   const env = (): Record<string, string> => ({
-    POSTRIDER_KEY: service.key,
+    POSTRIDER_API_KEY: service.key,
     POSTRIDER_URL: service.url,
     RECEIVER_URL: receiver.url,
     SIGNING_SECRET: SECRET,

@@ -35,7 +35,7 @@ type NodeRequest = {
 
 export type WebhookRequest = FetchRequest | NodeRequest;
 
-/** Answer 400 to it: what came is forged, altered, too old, or for another secret. */
+/** Answer 401 to it: what came is forged, altered, too old, or for another secret. */
 export class WebhookVerificationError extends PostriderError {
   override name = 'WebhookVerificationError';
 }
