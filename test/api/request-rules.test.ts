@@ -115,6 +115,17 @@ test('what is no JSON object is invalid_request, whatever the endpoint', async (
   }
 });
 
+test('a value of the wrong type is told what it must be, in words', async () => {
+  const said = async (url: string, body: string) =>
+    (await api.refuse('invalid_request', 'POST', url, { body })).message;
+  assert.equal(await said('/v1/events', '{"type":"a.b","body":[]}'), '"body" must be an object');
+  assert.equal(await said('/v1/events', '{"type":7,"body":{}}'), '"type" must be a string');
+  assert.equal(
+    await said('/v1/destinations', '{"url":"https://example.com","name":7}'),
+    '"name" must be a string or null',
+  );
+});
+
 test('members that JavaScript has a meaning for are fields like any other', async () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const body = `{"type":"a.b","body":{},"${name}":{"x":1}}`;

@@ -42,7 +42,7 @@ function explain({ keyword, params, message }: SchemaFault, isQuery: boolean): s
     case 'enum':
       return `must be one of ${listOf(params.allowedValues)}`;
     case 'type':
-      return `must be ${listOf(params.type)}`;
+      return `must be ${listOf(params.type, withArticle)}`;
     case 'pattern':
       return 'has a character that is not allowed';
     case 'uniqueItems':
@@ -52,9 +52,14 @@ function explain({ keyword, params, message }: SchemaFault, isQuery: boolean): s
   }
 }
 
-function listOf(values: unknown): string {
-  const texts = (Array.isArray(values) ? values : String(values).split(',')).map((value) => String(value));
+function listOf(values: unknown, inWords: (value: string) => string = (value) => value): string {
+  const texts = (Array.isArray(values) ? values : String(values).split(',')).map((value) => inWords(String(value)));
   return texts.join(' or ');
+}
+
+function withArticle(type: string): string {
+  if (type === 'null') return type;
+  return `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`;
 }
 
 const WHOLE_NUMBER = /^-?\d{1,15}$/;
