@@ -1,4 +1,5 @@
-// Rows under a header. On a terminal a row stays within its width: what does not fit beside the rest goes below.
+// Rows under a header. On a terminal a row stays within its width: what does not fit beside the rest goes below, where
+// it says something.
 import { styleText } from 'node:util';
 import { fit, printable, sizeOf, widthOf } from './terminal.ts';
 
@@ -14,6 +15,8 @@ export type Column<Row> = {
 };
 
 const GAP = '  ';
+/** What a cell has that says nothing. */
+const NOTHING = '-';
 
 /** `width`: of the terminal; null: not one, so each row is one line, whole. */
 export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number | null): string {
@@ -34,7 +37,7 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
       .trimEnd();
   const below = (texts: readonly string[]): string[] =>
     joinWithin(
-      texts.slice(beside).map((text, i) => `${columns[beside + i]!.title} ${text}`),
+      texts.slice(beside).flatMap((text, i) => (text === NOTHING ? [] : `${columns[beside + i]!.title} ${text}`)),
       (width ?? 0) - GAP.length,
     ).map((one) => GAP + one);
   const title = line(

@@ -38,6 +38,11 @@ describe('a table', () => {
     assert.equal(lines(rows, null)[2], 'key_2  a very long name  publish,read,manage', 'whole where nobody looks');
   });
 
+  test('puts nothing below that says nothing', () => {
+    const rows = [{ ...SHORT, scopes: '-' }, SHORT];
+    assert.deepEqual(lines(rows, 13), ['ID     NAME', 'key_1  first', 'key_1  first', '  SCOPES read']);
+  });
+
   test('puts as much on a line below as there is room for', () => {
     const columns = [...COLUMNS, { title: 'EXPIRES', of: () => 'never' }];
     const rows = [SHORT, { ...SHORT, scopes: 'publish,read' }];
