@@ -473,8 +473,9 @@ test('a list of any length has one header, and one of nothing says so', async ()
   const where = ['--url', service.url, '--key', service.key];
   for (const more of [[], ['--all']]) {
     const { stdout, stderr } = await prompt.run(['events', 'list', '--type', 'no.list', ...more, ...where]);
-    assert.deepEqual([stdout, stderr.startsWith('There are no events.')], ['', true]);
+    assert.deepEqual([stdout, stderr], ['', 'There are no such events.\n']);
   }
+  for (const line of (await run('stats')).split('\n')) assert.ok(line.length <= 80, line);
 });
 
 test('who stops reading ends a list without a word', async () => {

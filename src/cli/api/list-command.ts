@@ -27,18 +27,26 @@ type ListDeclaration<Row> = Omit<Declaration, 'usage' | 'words'> & {
   /** Asks for them, newest first. */
   list: (asking: Asking, page: { limit: number }, signal?: AbortSignal) => List<Row>;
   columns: (now: number) => Column<Row>[];
-  /** Said where there are none. */
-  whereNone: () => string;
+  /** What the rows are, for people. */
+  nouns: string;
+  /** Said where there are none at all. */
+  toMakeOne?: () => string;
 };
 
 export function listCommand<Row extends { id: string } | { event_id: string }>(
   declaration: ListDeclaration<Row>,
 ): Command {
-  const { list, columns, whereNone, ...declared } = declaration;
+  const { list, columns, nouns, toMakeOne, ...declared } = declaration;
   const flags = { ...declared.flags, ...LIST_FLAGS };
   return serviceCommand({ ...declared, usage: [`${declared.name} [flags]`], flags, words: [] }, async (asking) => {
     const { line, isJson } = asking;
     const limit = integerOf(line, 'limit', { fallback: ROWS_DEFAULT, min: 1, max: ROWS_MAX });
+    const whereNone = (): string => {
+      // Where some may only have been left out, nobody is told to make the first.
+      const isFiltered = Object.keys(declared.flags).some((flag) => line.textOf(flag) !== null);
+      if (isFiltered) return `There are no such ${nouns}.`;
+      return [`There are no ${nouns}.`, ...(toMakeOne === undefined ? [] : [toMakeOne()])].join(' ');
+    };
     const format = (rows: readonly Row[], width: number | null): string =>
       rows.length === 0 ? whereNone() : formatTable(columns(systemClock.now()), rows, width);
     const idOf = (row: Row): string => ('id' in row ? row.id : row.event_id);

@@ -16,7 +16,7 @@ export const listDeliveriesCommand = listCommand<Delivery>({
     status: { type: 'string', meaning: 'only those of this status', value: 'STATUS', options: STATUSES },
     ...DELIVERY_FLAGS,
   },
-  whereNone: () => 'There are no such deliveries.',
+  nouns: 'deliveries',
   list: ({ client, line }, page, signal) => {
     const status = line.textOf('status') as (typeof STATUSES)[number] | null;
     const query = { ...page, ...readDeliveryFlags(line), ...(status === null ? {} : { status }) };

@@ -15,7 +15,8 @@ export const listDestinationsCommand = listCommand<Destination>({
     status: { type: 'string', meaning: 'only those of this status', value: 'STATUS', options: STATUSES },
     state: { type: 'string', meaning: 'only those that are doing so', value: 'STATE', options: STATES },
   },
-  whereNone: () => `There are no destinations. To make one: ${nextCommand('destinations create https://…')}`,
+  nouns: 'destinations',
+  toMakeOne: () => `To make one: ${nextCommand('destinations create https://…')}`,
   list: ({ client, line }, page, signal) => {
     const status = line.textOf('status') as (typeof STATUSES)[number] | null;
     const state = line.textOf('state') as (typeof STATES)[number] | null;

@@ -7,7 +7,7 @@ export const listDeadDeliveriesCommand = listCommand<Delivery>({
   summary: 'List dead deliveries, newest first',
   examples: ['dlq list', 'dlq list --destination dst_… --since 1d', 'dlq list --all --json'],
   flags: DELIVERY_FLAGS,
-  whereNone: () => 'There are no dead deliveries.',
+  nouns: 'dead deliveries',
   list: ({ client, line }, page, signal) => client.dlq.list({ ...page, ...readDeliveryFlags(line) }, { signal }),
   columns: (now) => deliveryColumns(now, 'REASON'),
 });

@@ -13,7 +13,8 @@ export const listEventsCommand = listCommand<Event>({
     type: { type: 'string', meaning: 'only this type, or this pattern of types', value: 'TYPE' },
     ...RANGE_FLAGS,
   },
-  whereNone: () => `There are no events. To send one: ${nextCommand('trigger order.paid')}`,
+  nouns: 'events',
+  toMakeOne: () => `To send one: ${nextCommand('trigger order.paid')}`,
   list: ({ client, line }, page, signal) => {
     const type = line.textOf('type');
     const query = { ...page, ...readRange(line), ...(type === null ? {} : { type }) };

@@ -92,7 +92,7 @@ function formatCharts({ step, data, hasEvents }: Series, columns: number): strin
   });
   const together = Math.ceil(data.length / squeeze(succeeded, columns).length);
   const each = together === 1 ? step : `${together} × ${step}`;
-  const range = `each ${each}, ${shortTime(first.at)} to ${shortTime(last.at)}`;
+  const range = `each ${each}, ${shortRange(first.at, last.at)}`;
   const events = { title: 'events accepted', values: data.map((point) => point.events_accepted), rows: CHART_ROWS };
   const charts = [
     ...(hasEvents ? [events] : []),
@@ -109,7 +109,14 @@ function chart(title: string, values: readonly number[], size: { columns: number
   const head = `${title}: ${sum} in all, at most ${Math.max(0, ...squeeze(values, size.columns))}`;
   const margin = ' '.repeat(MARGIN);
   // An empty chart says nothing that its title does not.
-  return sum === 0 ? [head, ''] : [head, ...barChart(values, size).map((line) => margin + paint('cyan', line)), ''];
+  const bars = sum === 0 ? [] : barChart(values, size).map((line) => margin + paint('cyan', line));
+  return [...breakAtSpaces(head, size.columns + MARGIN), ...bars, ''];
+}
+
+/** `11-25 09:30Z to 10:30Z`. */
+function shortRange(first: string, last: string): string {
+  const isOneDay = first.slice(0, 10) === last.slice(0, 10);
+  return `${shortTime(first)} to ${shortTime(last).slice(isOneDay ? '11-25 '.length : 0)}`;
 }
 
 function shortTime(at: string): string {

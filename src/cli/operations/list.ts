@@ -8,7 +8,7 @@ export const listOperationsCommand = listCommand<Operation>({
   summary: 'List operations, newest first',
   examples: ['operations list', 'operations list --watch'],
   flags: {},
-  whereNone: () => 'There are no operations.',
+  nouns: 'operations',
   list: ({ client }, page, signal) => client.operations.list(page, { signal }),
   columns,
 });

@@ -11,7 +11,8 @@ export const listSubscriptionsCommand = listCommand<Subscription>({
   flags: {
     destination: { type: 'string', meaning: 'only those of this one', value: 'ID', param: 'destination_id' },
   },
-  whereNone: () => `There are no subscriptions. To make one: ${nextCommand('subscriptions create DESTINATION TYPE')}`,
+  nouns: 'subscriptions',
+  toMakeOne: () => `To make one: ${nextCommand('subscriptions create DESTINATION TYPE')}`,
   list: ({ client, line }, page, signal) => {
     const destination = line.textOf('destination');
     const query = { ...page, ...(destination === null ? {} : { destination_id: destination }) };
