@@ -69,7 +69,9 @@ async function explainName(group: GroupEntry | null, given: string | undefined):
   if (given !== undefined) return unknown(`${group.name} ${given}`, group.commands);
   const commands = await Promise.all(group.commands.map(({ load }) => load()));
   const usages = commands.flatMap(({ usage }) => usage).map((usage) => usage.split(' [')[0]!);
-  return `say what to do: ${usages.join(', ')}`;
+  // Of two forms of which one only has more flags the shorter says it.
+  const shortest = usages.filter((usage) => !usages.some((other) => usage.startsWith(`${other} `)));
+  return `say what to do: ${shortest.join(', ')}`;
 }
 
 function unknown(given: string, candidates: readonly { name: string }[]): string {

@@ -82,6 +82,8 @@ test('a mistake is named, with what would be right: exit code 2, nothing on stan
   const mistakes: [line: string, message: RegExp][] = [
     ['', /name a command: serve, keys/],
     ['--bogus', /unknown flag --bogus/],
+    ['keys', /say what to do: keys create --mode test\|live, keys list, keys revoke ID, keys delete ID\n/],
+    ['events', /say what to do: events list, events get ID, events replay ID, events replay --since WHEN\n/],
     ['help srve', /did you mean postrider serve\?/],
     ['keys lst --help', /did you mean postrider keys list\?/],
     ['serve -x', /unknown flag -x\n/],
