@@ -384,6 +384,7 @@ test('a mistake names the flag; what fails says how to go on', async () => {
     [2, /"dst_1" is not the id of an event; they begin with evt_/, 'events', 'get', 'dst_1'],
     [2, /say what to change: --status/, 'destinations', 'update', 'dst_1'],
     [2, /--metadata: not a JSON object/, 'destinations', 'create', 'https://x.example', '--metadata', '[1]'],
+    [2, /--retry-policy: not a JSON object, which begins/, 'destinations', 'update', 'dst_x', '--retry-policy', 'null'],
     [2, /--data: not JSON: .*single quotes/, 'publish', 'order.paid', '--data', '{order:1}'],
     [2, /--data: cannot read the file: ENOENT/, 'publish', 'order.paid', '--data', '@nowhere.json'],
     [2, /say which: dlq replay dlv_…, or --destination/, 'dlq', 'replay'],

@@ -8,7 +8,11 @@ export const DESTINATION_FLAGS = {
   name: { type: 'string', meaning: 'a label for people', value: 'NAME' },
   'max-in-flight': { type: 'string', meaning: 'requests to it at one time', value: 'N', unit: '1-1000' },
   'rate-per-second': { type: 'string', meaning: 'attempts a second on average; "none": no limit', value: 'N' },
-  'retry-policy': { type: 'string', meaning: 'delays or a formula for them: JSON, @file or -', value: 'JSON' },
+  'retry-policy': {
+    type: 'string',
+    meaning: 'delays, a formula for them, or {} for the default: JSON, @file or -',
+    value: 'JSON',
+  },
   headers: { type: 'string', meaning: 'headers of every request to it: JSON, @file or -', value: 'JSON' },
   metadata: { type: 'string', meaning: 'whatever is worth keeping with it: JSON, @file or -', value: 'JSON' },
   'signature-style': {

@@ -39,7 +39,7 @@ export async function jsonObjectOf(line: CommandLine, flag: string): Promise<Jso
   if (text === null) return null;
   const value: unknown = JSON.parse(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return new JsonText(text);
-  throw new UsageError(`--${flag}: not a JSON object, such as {"team":"billing"}`);
+  throw new UsageError(`--${flag}: not a JSON object, which begins with { and ends with }`);
 }
 
 function readFile(flag: string, path: string): string {
