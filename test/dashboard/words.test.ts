@@ -5,6 +5,7 @@ import { parseExact } from '../../dashboard/src/words/exact-json.ts';
 import { headersOf } from '../../dashboard/src/words/headers.ts';
 import { parseId } from '../../dashboard/src/words/ids.ts';
 import { percent } from '../../dashboard/src/words/numbers.ts';
+import { meaningOfNoDelays, policyWith, writtenDelaysOf } from '../../dashboard/src/words/retry-policy.ts';
 import { countdown, momentOf, relative } from '../../dashboard/src/words/time.ts';
 import { isMatchedBy, sayUntried } from '../../dashboard/src/words/trials.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -48,6 +49,22 @@ test('a subscription is tried on what it may get, and a service that is busy has
 
 test('a header that is there twice is named, in whatever case: only one of them would be sent', () => {
   assert.throws(() => headersOf('x-a: 1\nx-b: 2\nX-A : 3'), { name: 'SyntaxError', message: /“X-A” is there twice/ });
+});
+
+test('a retry policy is changed by the delays that are written, and kept where there are no words for it', () => {
+  const once = { schedule_seconds: [], timeout_seconds: 30 };
+  const formula = { max_attempts: 3, jitter: 0 };
+  const slow = { timeout_seconds: 60 };
+  const listed = { schedule_seconds: [5, 60], jitter: 0.1 };
+  for (const policy of [null, once, formula, slow, listed]) {
+    assert.equal(policyWith(writtenDelaysOf(policy), policy), policy);
+  }
+  assert.deepEqual(policyWith('1, 2 3', once), { schedule_seconds: [1, 2, 3], timeout_seconds: 30 });
+  assert.deepEqual(policyWith('', listed), { jitter: 0.1 });
+  assert.equal(policyWith(' ', { schedule_seconds: [5] }), null);
+  const meanings = [null, slow, listed, once, formula].map(meaningOfNoDelays);
+  const isDefault = meanings.map((meaning) => meaning === 'Empty: the default schedule.');
+  assert.deepEqual(isDefault, [true, true, true, false, false]);
 });
 
 test('a failure among many is not rounded away', () => {

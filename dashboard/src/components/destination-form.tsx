@@ -4,6 +4,7 @@ import type { FormEvent, RefObject } from 'react';
 import { ApiError } from '../api/client.ts';
 import type { Destination, Schemas } from '../api/client.ts';
 import { headersOf } from '../words/headers.ts';
+import { meaningOfNoDelays, policyWith, writtenDelaysOf } from '../words/retry-policy.ts';
 import { Field, SelectField, TextField } from './field.tsx';
 import { BroughtSecretField } from './secret.tsx';
 import { Fault } from './show.tsx';
@@ -141,11 +142,7 @@ function Options({ draft, set, headersFault }: OptionsProps) {
       <Field
         label="Delays between attempts, in seconds"
         placeholder="5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400"
-        hint={
-          draft.hasFormula
-            ? 'This destination has a formula; leave this empty to keep it.'
-            : 'Empty: the default schedule.'
-        }
+        hint={meaningOfNoDelays(draft.policy)}
         value={draft.schedule}
         onChange={({ target }) => set({ schedule: target.value })}
       />
@@ -181,12 +178,10 @@ type Draft = {
   secret: string;
   /** The policy as it is, so that what this form does not show is not lost. */
   policy: Destination['retry_policy'];
-  hasFormula: boolean;
 };
 
 function draftOf(destination: Destination | undefined): Draft {
   const policy = destination?.retry_policy ?? null;
-  const schedule = policy !== null && 'schedule_seconds' in policy ? policy.schedule_seconds : undefined;
   return {
     url: destination?.url ?? '',
     name: destination?.name ?? '',
@@ -195,11 +190,10 @@ function draftOf(destination: Destination | undefined): Draft {
     headers: Object.entries(destination?.headers ?? {})
       .map(([name, value]) => `${name}: ${value}`)
       .join('\n'),
-    schedule: schedule?.join(', ') ?? '',
+    schedule: writtenDelaysOf(policy),
     signatureStyle: destination?.signature_style ?? 'standard',
     secret: '',
     policy,
-    hasFormula: policy !== null && schedule === undefined && Object.keys(policy).length > 0,
   };
 }
 
@@ -210,21 +204,7 @@ function valuesOf(draft: Draft): DestinationValues {
     max_in_flight: draft.maxInFlight === '' ? null : Number(draft.maxInFlight),
     rate_per_second: draft.ratePerSecond === '' ? null : Number(draft.ratePerSecond),
     headers: headersOf(draft.headers),
-    retry_policy: policyOf(draft),
+    retry_policy: policyWith(draft.schedule, draft.policy),
     signature_style: draft.signatureStyle,
-  };
-}
-
-function policyOf({ schedule, policy, hasFormula }: Draft): Schemas['RetryPolicy'] | null {
-  if (schedule.trim() === '') return hasFormula ? policy : null;
-  const delays = schedule
-    .split(/[\s,]+/)
-    .filter((part) => part !== '')
-    .map(Number);
-  const { timeout_seconds: timeout, jitter } = policy ?? {};
-  return {
-    schedule_seconds: delays,
-    ...(timeout !== undefined && { timeout_seconds: timeout }),
-    ...(jitter !== undefined && { jitter }),
   };
 }

@@ -186,6 +186,23 @@ journey('what is refused in a section that was closed again is shown, and has th
   await dialog.getByText(/^whsec_/).waitFor();
 });
 
+journey('what the form has no words for stays as it is when something else is edited', async ({ page }) => {
+  const receiver = await startReceiver(scope, ok);
+  for (const policy of [
+    { schedule_seconds: [], timeout_seconds: 30 },
+    { max_attempts: 3, jitter: 0 },
+  ]) {
+    const { id } = await api.destination(receiver.url, { name: 'Acme', retry_policy: policy });
+    await page.goto(`/test/destinations/${id}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Name').fill('Acme of old');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Acme of old' }).waitFor();
+    const edited = await api.expect<{ retry_policy: object }>(200, 'GET', `/v1/destinations/${id}`);
+    assert.deepEqual(edited.retry_policy, policy);
+  }
+});
+
 journey('a test says when the answer is not text, was cut, or had nothing in it', async ({ page }) => {
   const answers: [Buffer, string[]][] = [
     [Buffer.from([0xff, 0xfe, 0xfd]), ['Not text: shown in base64.']],
