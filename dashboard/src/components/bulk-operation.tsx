@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import type { FormEvent, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 import type { DryRun, Mode, Operation } from '../api/client.ts';
 import { operationQuery } from '../api/queries.ts';
@@ -10,6 +10,7 @@ import { plural } from '../words/numbers.ts';
 import { Dialog } from './dialog.tsx';
 import { useMode } from './environment.ts';
 import { Field } from './field.tsx';
+import { useOnce } from './once.ts';
 import { useSettled } from './settled.ts';
 import { Fault, Time } from './show.tsx';
 import { OperationProgress } from './operation-progress.tsx';
@@ -55,7 +56,6 @@ function Steps<Request>({ title, verb, initial, fields, start, onClose }: OpenPr
   const [request, setRequest] = useState(initial);
   const [perSecond, setPerSecond] = useState(String(PER_SECOND));
   const [startedId, setStartedId] = useState<string | null>(null);
-  const [refusal, setRefusal] = useState<unknown>(null);
   const settled = useSettled(request);
   const dryRun = useQuery({
     queryKey: [mode, 'dry-run', title, settled],
@@ -64,18 +64,17 @@ function Steps<Request>({ title, verb, initial, fields, start, onClose }: OpenPr
     placeholderData: keepPreviousData,
   });
   const isCounted = dryRun.isSuccess && !dryRun.isPlaceholderData && settled === request;
-  const run = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    setRefusal(null);
-    try {
-      setStartedId(((await start(request, { dry_run: false, per_second: Number(perSecond) })) as Operation).id);
-    } catch (error) {
-      setRefusal(error);
-    }
-  };
+  const {
+    run,
+    isBusy,
+    error: refusal,
+  } = useOnce(async () => {
+    const started = await start(request, { dry_run: false, per_second: Number(perSecond) });
+    setStartedId((started as Operation).id);
+  });
   if (startedId !== null) return <Started id={startedId} onClose={onClose} />;
   return (
-    <form className="stack" onSubmit={(event) => void run(event)}>
+    <form className="stack" onSubmit={run}>
       {fields?.(request, setRequest)}
       <Field
         label="Deliveries a second, to each destination"
@@ -97,7 +96,12 @@ function Steps<Request>({ title, verb, initial, fields, start, onClose }: OpenPr
         <button type="button" className="button quiet" onClick={onClose}>
           Cancel
         </button>
-        <button type="submit" className="button primary" disabled={!isCounted || dryRun.data.count === 0}>
+        <button
+          type="submit"
+          className="button primary"
+          disabled={!isCounted || dryRun.data.count === 0}
+          aria-disabled={isBusy}
+        >
           {verb}
         </button>
       </div>

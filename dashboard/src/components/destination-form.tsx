@@ -1,11 +1,12 @@
 // What can be set of a destination, when it is made and later.
 import { useEffect, useRef, useState } from 'react';
-import type { FormEvent, RefObject } from 'react';
+import type { RefObject } from 'react';
 import { ApiError } from '../api/client.ts';
 import type { Destination, Schemas } from '../api/client.ts';
 import { headersOf } from '../words/headers.ts';
 import { meaningOfNoDelays, policyWith, writtenDelaysOf } from '../words/retry-policy.ts';
 import { Field, SelectField, TextField } from './field.tsx';
+import { useOnce } from './once.ts';
 import { BroughtSecretField } from './secret.tsx';
 import { Fault } from './show.tsx';
 
@@ -26,23 +27,9 @@ type Props = {
 
 export function DestinationForm({ destination, submit, save, onCancel }: Props) {
   const [draft, setDraft] = useState(() => draftOf(destination));
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { run, isBusy, error } = useOnce(() => save(valuesOf(draft), draft.secret.trim() || null));
   const form = useShownFault(error);
   const set = (change: Partial<Draft>): void => setDraft({ ...draft, ...change });
-  const onSubmit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (isBusy) return;
-    setBusy(true);
-    setError(null);
-    try {
-      await save(valuesOf(draft), draft.secret.trim() || null);
-    } catch (refusal) {
-      setError(refusal);
-    } finally {
-      setBusy(false);
-    }
-  };
   const secretFault = error instanceof ApiError && error.param === '/signing_secret' ? error.message : null;
   const headersFault = isOfHeaders(error) ? error.message : null;
   const isUrlAtFault = error instanceof ApiError && (error.param === '/url' || error.code === 'url_not_reachable');
@@ -50,7 +37,7 @@ export function DestinationForm({ destination, submit, save, onCancel }: Props) 
     <form
       ref={form}
       className="stack"
-      onSubmit={(event) => void onSubmit(event)}
+      onSubmit={run}
       onInvalidCapture={({ target }) => openSectionOf(target as HTMLElement)}
     >
       <Field

@@ -3,6 +3,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
+import { useOnce } from './once.ts';
 import { Fault } from './show.tsx';
 
 type Props = {
@@ -75,21 +76,10 @@ export function ConfirmButton({ label, title, children, confirm, danger = false,
 type BodyProps = Pick<ConfirmProps, 'children' | 'confirm' | 'danger' | 'act'> & { onDone: () => void };
 
 function ConfirmBody({ children, confirm, danger, act, onDone }: BodyProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const run = async (): Promise<void> => {
-    if (isBusy) return;
-    setBusy(true);
-    setError(null);
-    try {
-      await act();
-      onDone();
-    } catch (refusal) {
-      setError(refusal);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { run, isBusy, error } = useOnce(async () => {
+    await act();
+    onDone();
+  });
   return (
     <>
       <div>{children}</div>
@@ -102,7 +92,7 @@ function ConfirmBody({ children, confirm, danger, act, onDone }: BodyProps) {
           type="button"
           className={`button ${danger ? 'danger' : 'primary'}`}
           aria-disabled={isBusy}
-          onClick={() => void run()}
+          onClick={run}
         >
           {confirm}
         </button>

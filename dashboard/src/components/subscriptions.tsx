@@ -1,7 +1,6 @@
 // Which events a destination gets.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { FormEvent } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
 import type { Mode, Subscription } from '../api/client.ts';
 import { eventQuery, eventsQuery, subscriptionsQuery } from '../api/queries.ts';
@@ -10,6 +9,7 @@ import { useMay, useMode } from './environment.ts';
 import { Field, TextField } from './field.tsx';
 import { Card } from './page.tsx';
 import { JsonView } from './json-view.tsx';
+import { useOnce } from './once.ts';
 import { Empty, Fault, Time } from './show.tsx';
 import { useSettled } from './settled.ts';
 import { SubscriptionTrial } from './subscription-trial.tsx';
@@ -131,25 +131,18 @@ function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () 
   const client = useQueryClient();
   const [type, setType] = useState('');
   const [filter, setFilter] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    setError(null);
-    try {
-      await add(mode, { destination_id: destinationId, event_type: type.trim() }, filter.trim() || 'null');
-      await client.invalidateQueries({ queryKey: [mode, '/v1/subscriptions'] });
-      onDone();
-    } catch (refusal) {
-      setError(refusal);
-    }
-  };
+  const { run, isBusy, error } = useOnce(async () => {
+    await add(mode, { destination_id: destinationId, event_type: type.trim() }, filter.trim() || 'null');
+    await client.invalidateQueries({ queryKey: [mode, '/v1/subscriptions'] });
+    onDone();
+  });
   const typed = useSettled(type.trim());
   const written = useSettled(filter.trim());
   const message = error instanceof Error ? error.message : null;
   const isFilter = error instanceof SyntaxError || (error instanceof ApiError && error.param?.startsWith('/filter'));
   const isType = error instanceof ApiError && error.param === '/event_type';
   return (
-    <form className="stack" onSubmit={(event) => void submit(event)}>
+    <form className="stack" onSubmit={run}>
       <Field
         label="Event type or pattern"
         required
@@ -174,7 +167,7 @@ function AddForm({ destinationId, onDone }: { destinationId: string; onDone: () 
         <button type="button" className="button quiet" onClick={onDone}>
           Cancel
         </button>
-        <button type="submit" className="button primary">
+        <button type="submit" className="button primary" aria-disabled={isBusy}>
           Add
         </button>
       </div>

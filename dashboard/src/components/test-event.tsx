@@ -8,27 +8,22 @@ import { HeaderList, ResponseBody } from './attempts.tsx';
 import { Dialog } from './dialog.tsx';
 import { useMode } from './environment.ts';
 import { JsonView } from './json-view.tsx';
+import { useOnce } from './once.ts';
 import { Badge, Fault } from './show.tsx';
 
 export function TestButton({ id }: { id: string }) {
   const mode = useMode();
   const [isOpen, setOpen] = useState(false);
   const [result, setResult] = useState<Schemas['TestAttempt'] | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const run = async (): Promise<void> => {
+  const { run, isBusy, error } = useOnce(async () => {
     setOpen(true);
     setResult(null);
-    setError(null);
-    try {
-      const request = api(mode).POST('/v1/destinations/{id}/test', { params: { path: { id } }, body: {} });
-      setResult(await answerOf(request));
-    } catch (refusal) {
-      setError(refusal);
-    }
-  };
+    const request = api(mode).POST('/v1/destinations/{id}/test', { params: { path: { id } }, body: {} });
+    setResult(await answerOf(request));
+  });
   return (
     <>
-      <button type="button" className="button" onClick={() => void run()}>
+      <button type="button" className="button" onClick={isBusy ? () => setOpen(true) : run}>
         Send a test
       </button>
       <Dialog title="Test request" open={isOpen} onClose={() => setOpen(false)} wide>
@@ -36,7 +31,7 @@ export function TestButton({ id }: { id: string }) {
         {result === null && error === null && <p role="status">Sending…</p>}
         {result !== null && <Result attempt={result} />}
         <div className="actions">
-          <button type="button" className="button quiet" onClick={() => void run()}>
+          <button type="button" className="button quiet" aria-disabled={isBusy} onClick={run}>
             Send another
           </button>
           <button type="button" className="button primary" onClick={() => setOpen(false)}>

@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { FormEvent } from 'react';
 import { answerOf, api } from '../api/client.ts';
 import type { ApiKey, Mode, Scope } from '../api/client.ts';
 import { keysQuery } from '../api/queries.ts';
@@ -10,6 +9,7 @@ import { ConfirmButton, Dialog } from '../components/dialog.tsx';
 import { useMode } from '../components/environment.ts';
 import { Field } from '../components/field.tsx';
 import { pick } from '../components/filters.tsx';
+import { useOnce } from '../components/once.ts';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { CopyButton, Fault, Time } from '../components/show.tsx';
@@ -134,21 +134,15 @@ function CreateForm({ onMade, onClose }: { onMade: (secret: string) => void; onC
   const [name, setName] = useState('');
   const [keyMode, setKeyMode] = useState<Mode>(mode);
   const [scopes, setScopes] = useState<readonly Scope[]>(['publish', 'read', 'manage', 'operate']);
-  const [error, setError] = useState<unknown>(null);
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    try {
-      const body = { name: name.trim() || null, mode: keyMode, scopes: [...scopes] };
-      onMade((await answerOf(api(mode).POST('/v1/api-keys', { body }))).secret);
-      await client.invalidateQueries({ queryKey: [mode, '/v1/api-keys'] });
-    } catch (refusal) {
-      setError(refusal);
-    }
-  };
+  const { run, isBusy, error } = useOnce(async () => {
+    const body = { name: name.trim() || null, mode: keyMode, scopes: [...scopes] };
+    onMade((await answerOf(api(mode).POST('/v1/api-keys', { body }))).secret);
+    await client.invalidateQueries({ queryKey: [mode, '/v1/api-keys'] });
+  });
   const toggle = (scope: Scope): void =>
     setScopes(scopes.includes(scope) ? scopes.filter((other) => other !== scope) : [...scopes, scope]);
   return (
-    <form className="stack" onSubmit={(event) => void submit(event)}>
+    <form className="stack" onSubmit={run}>
       <Field label="Name" value={name} onChange={({ target }) => setName(target.value)} />
       {mode === 'live' && (
         <fieldset className="field">
@@ -177,7 +171,7 @@ function CreateForm({ onMade, onClose }: { onMade: (secret: string) => void; onC
         <button type="button" className="button quiet" onClick={onClose}>
           Cancel
         </button>
-        <button type="submit" className="button primary" disabled={scopes.length === 0}>
+        <button type="submit" className="button primary" disabled={scopes.length === 0} aria-disabled={isBusy}>
           Create
         </button>
       </div>

@@ -2,13 +2,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import type { FormEvent } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
 import type { Schemas } from '../api/client.ts';
 import { eventQuery, eventsQuery } from '../api/queries.ts';
 import type { EventWithBody } from '../api/queries.ts';
 import { useMay, useMode } from '../components/environment.ts';
 import { Field, TextField } from '../components/field.tsx';
+import { useOnce } from '../components/once.ts';
 import { Card, Page } from '../components/page.tsx';
 import { DestinationLink, Fault, StatusBadge } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
@@ -23,28 +23,21 @@ export function Send() {
   const [body, setBody] = useState('');
   const [idempotencyKey, setIdempotencyKey] = useState('');
   const [sent, setSent] = useState<Schemas['AcceptedEvent'] | null>(null);
-  const [error, setError] = useState<unknown>(null);
   useDraft((draft) => {
     setType(draft.type);
     setBody(layOut(draft.body ?? '{}'));
   });
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    setError(null);
+  const { run, isBusy, error } = useOnce(async () => {
     setSent(null);
-    try {
-      setSent(await publish(mode, { type: type.trim(), body: body || EXAMPLE, idempotencyKey }));
-    } catch (refusal) {
-      setError(refusal);
-    }
-  };
+    setSent(await publish(mode, { type: type.trim(), body: body || EXAMPLE, idempotencyKey }));
+  });
   const param = error instanceof ApiError ? error.param : null;
   const bodyFault = jsonFault(body);
   return (
     <Page title="Send an event">
       <div className="columns">
         <Card>
-          <form className="stack" onSubmit={(event) => void submit(event)}>
+          <form className="stack" onSubmit={run}>
             <Field
               label="Type"
               required
@@ -71,7 +64,12 @@ export function Send() {
             />
             {param !== '/type' && <Fault error={error} />}
             <div className="actions">
-              <button type="submit" className="button primary" disabled={type.trim() === '' || bodyFault !== null}>
+              <button
+                type="submit"
+                className="button primary"
+                disabled={type.trim() === '' || bodyFault !== null}
+                aria-disabled={isBusy}
+              >
                 Send to {mode}
               </button>
             </div>

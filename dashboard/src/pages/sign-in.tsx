@@ -2,11 +2,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import type { FormEvent } from 'react';
 import { ApiError } from '../api/client.ts';
 import { sessionsQuery, signIn, useSessions } from '../api/session.ts';
 import { Logo } from '../components/logo.tsx';
 import { Field } from '../components/field.tsx';
+import { useOnce } from '../components/once.ts';
 import type { Search } from '../router.tsx';
 
 export function SignIn() {
@@ -45,31 +45,19 @@ function KeyForm() {
   const search: Search = useSearch({ strict: false });
   const asked = search['mode'] === 'live' ? 'live' : 'test';
   const [key, setKey] = useState('');
-  const [fault, setFault] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const client = useQueryClient();
   const navigate = useNavigate();
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (isBusy) return;
-    setBusy(true);
-    setFault(null);
-    try {
-      const { mode } = await signIn(key.trim());
-      // Who was signed in before may still be on its way, and would be taken for the answer to who is now.
-      await client.cancelQueries({ queryKey: sessionsQuery.queryKey });
-      await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
-      const next = search['next'] ?? '';
-      // Only a page of this environment: an address from elsewhere must not decide where one ends up.
-      await navigate({ href: new RegExp(`^/${mode}([/?#]|$)`).test(next) ? next : `/${mode}` });
-    } catch (error) {
-      setFault(faultOf(error));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { run, isBusy, error } = useOnce(async () => {
+    const { mode } = await signIn(key.trim());
+    // Who was signed in before may still be on its way, and would be taken for the answer to who is now.
+    await client.cancelQueries({ queryKey: sessionsQuery.queryKey });
+    await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+    const next = search['next'] ?? '';
+    // Only a page of this environment: an address from elsewhere must not decide where one ends up.
+    await navigate({ href: new RegExp(`^/${mode}([/?#]|$)`).test(next) ? next : `/${mode}` });
+  });
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <form onSubmit={run}>
       <Field
         label="API key"
         type="password"
@@ -78,7 +66,7 @@ function KeyForm() {
         required
         placeholder="pr_test_… or pr_live_…"
         value={key}
-        fault={fault}
+        fault={error === null ? null : faultOf(error)}
         hint={
           <>
             The key says which environment you see. <code>bin/postrider keys create --mode {asked}</code> makes one.

@@ -155,3 +155,30 @@ journey('a delivery that its destination holds back says until when', async ({ p
   await page.goto(`/test/deliveries/${await api.publishToOne('too.many')}`);
   await page.getByText(/asked, by a Retry-After, to be left alone until \d{4}-/).waitFor();
 });
+
+journey('what is pressed again before there is an answer is done once', async ({ page }) => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  await page.route('**/v1/**', async (route) => {
+    const request = route.request();
+    const isChange = request.method() === 'POST' && request.postDataJSON()?.dry_run !== true;
+    if (isChange) {
+      asked.push(new URL(request.url()).pathname);
+      await answered;
+    }
+    await route.continue();
+  });
+  await page.goto('/test/send');
+  await page.getByLabel('Type').fill('order.paid');
+  await page.getByRole('button', { name: 'Send to test' }).dblclick();
+  await page.goto('/test/keys');
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).dblclick();
+  await page.goto('/test/events?type=order.paid');
+  await page.getByRole('button', { name: 'Replay many' }).click();
+  await page.getByRole('checkbox').uncheck();
+  await page.getByRole('button', { name: 'Replay them' }).and(page.locator(':enabled')).dblclick();
+  answer();
+  await page.getByText('It goes on when this is closed').waitFor();
+  assert.deepEqual(asked, ['/v1/events', '/v1/api-keys', '/v1/events/replay']);
+});
