@@ -66,8 +66,9 @@ export function TextFilter(props: { name: string; label: string; placeholder?: s
   const id = useId();
   useEffect(() => setText(given), [given]);
   useEffect(() => {
-    if (text === given) return;
-    const timer = setTimeout(() => change({ [props.name]: text.trim() }), TYPING_MS);
+    const wanted = text.trim();
+    if (wanted === given) return;
+    const timer = setTimeout(() => change({ [props.name]: wanted }), TYPING_MS);
     return () => clearTimeout(timer);
   });
   return (

@@ -182,3 +182,15 @@ journey('what is pressed again before there is an answer is done once', async ({
   await page.getByText('It goes on when this is closed').waitFor();
   assert.deepEqual(asked, ['/v1/events', '/v1/api-keys', '/v1/events/replay']);
 });
+
+journey('a blank behind what a list is filtered by does not lead back from its second page', async ({ page }) => {
+  const events = Array.from({ length: 51 }, () => ({ type: 'blank.behind', body: {} }));
+  await api.expect(200, 'POST', '/v1/events/batch', { events });
+  await page.clock.install();
+  await page.goto('/test/events?type=blank.behind');
+  await page.getByLabel('Type or pattern').fill('blank.behind ');
+  await page.getByRole('link', { name: 'Older' }).click();
+  await page.getByRole('link', { name: 'Newest' }).waitFor();
+  await page.clock.runFor(2_000);
+  assert.match(page.url(), /cursor=/);
+});
