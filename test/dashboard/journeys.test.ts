@@ -5,4 +5,5 @@ import './journeys/customer.ts';
 import './journeys/destination.ts';
 import './journeys/dead-letters.ts';
 import './journeys/session.ts';
+import './journeys/many.ts';
 import './journeys/restart.ts';

@@ -1,10 +1,15 @@
 // A delivery's attempts: on a line to scale, and one by one, each with what was answered and what to do about it.
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Attempt, DeliveryWithRetries } from '../api/client.ts';
+import { plural } from '../words/numbers.ts';
 import { explain, OUTCOME_WORD } from '../words/outcomes.ts';
 import { span } from '../words/time.ts';
 import { JsonView } from './json-view.tsx';
 import { DueTime, FullTime, Time, useTicking } from './show.tsx';
+
+/** The last ones: a delivery that was sent by hand thousands of times would hold up the page for seconds. */
+const SHOWN_MAX = 100;
 
 const endOf = (attempt: Attempt): number => Date.parse(attempt.started_at) + attempt.duration_ms;
 const isGood = (attempt: Attempt): boolean => attempt.outcome === 'succeeded';
@@ -48,19 +53,28 @@ export function AttemptScale({ delivery }: { delivery: DeliveryWithRetries }) {
 }
 
 export function AttemptTimeline({ delivery, whyNext }: { delivery: DeliveryWithRetries; whyNext: ReactNode }) {
+  const [isWhole, setWhole] = useState(false);
   const attempts = delivery.retries;
+  const left = isWhole ? 0 : Math.max(0, attempts.length - SHOWN_MAX);
   return (
     <ol className="timeline" aria-label="Attempts">
       <li>
         Scheduled <FullTime at={delivery.created_at} />
         {delivery.origin === 'replay' && <span className="muted"> by a replay</span>}
       </li>
-      {attempts.map((attempt, index) => (
+      {left > 0 && (
+        <li className="gap">
+          <button type="button" className="link" onClick={() => setWhole(true)}>
+            Show the first {plural(left, 'attempt')} too
+          </button>
+        </li>
+      )}
+      {attempts.slice(left).map((attempt, index, shown) => (
         <AttemptItem
           key={attempt.attempt}
           attempt={attempt}
-          before={attempts[index - 1]}
-          isOpen={index === attempts.length - 1}
+          before={attempts[left + index - 1]}
+          isOpen={index === shown.length - 1}
         />
       ))}
       {delivery.completed_at === null && (

@@ -115,6 +115,18 @@ function Row({ delivery, selection, hideDestination, hideScheduled }: RowProps) 
   );
 }
 
+/** Where an event has more of them than the table has room for. */
+export function AllOfEvent({ id }: { id: string }) {
+  const mode = useMode();
+  return (
+    <p className="pager">
+      <Link to="/$mode/deliveries" params={{ mode }} search={{ event_id: id }}>
+        All deliveries of this event
+      </Link>
+    </p>
+  );
+}
+
 function Nothing() {
   return <span className="muted">–</span>;
 }

@@ -6,7 +6,7 @@ import type { Delivery, DeliveryWithRetries, Destination } from '../api/client.t
 import { deliveriesQuery, deliveryQuery, destinationQuery, eventQuery, healthQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { AttemptScale, AttemptTimeline } from '../components/attempts.tsx';
-import { DeliveryTable } from '../components/delivery-table.tsx';
+import { AllOfEvent, DeliveryTable } from '../components/delivery-table.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { JsonView } from '../components/json-view.tsx';
 import { useNotice } from '../components/notices.tsx';
@@ -14,7 +14,7 @@ import { Card, Page } from '../components/page.tsx';
 import { CopyButton, DestinationLink, Fault, FullTime, Id, StatusBadge } from '../components/show.tsx';
 import { usePreferences } from '../preferences.ts';
 import { curlOf } from '../words/curl.ts';
-import { plural } from '../words/numbers.ts';
+import { count, plural } from '../words/numbers.ts';
 import { DEAD_REASON } from '../words/outcomes.ts';
 import { absolute } from '../words/time.ts';
 
@@ -182,6 +182,7 @@ function Siblings({ delivery }: { delivery: Delivery }) {
   return (
     <Card title="Other deliveries of this event" flush>
       <DeliveryTable label="Other deliveries of this event" deliveries={others} hideScheduled />
+      {data?.has_more && <AllOfEvent id={delivery.event_id} />}
     </Card>
   );
 }
@@ -219,7 +220,7 @@ function Facts({ delivery, destination }: { delivery: Delivery; destination: Des
           <FullTime at={delivery.completed_at} none="not yet" />
         </dd>
         <dt>Attempts</dt>
-        <dd>{delivery.attempt_count}</dd>
+        <dd>{count(delivery.attempt_count)}</dd>
       </dl>
     </Card>
   );

@@ -6,7 +6,7 @@ import type { Mode } from '../api/client.ts';
 import { deliveriesQuery, destinationQuery, eventQuery } from '../api/queries.ts';
 import type { EventWithBody } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
-import { DeliveryTable } from '../components/delivery-table.tsx';
+import { AllOfEvent, DeliveryTable } from '../components/delivery-table.tsx';
 import { ConfirmButton } from '../components/dialog.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { ExplainCard } from '../components/explained.tsx';
@@ -89,13 +89,7 @@ function FanOut({ mode, event }: { mode: Mode; event: EventWithBody }) {
     <Card title="Deliveries" flush>
       <DeliveryTable label="Deliveries of this event" deliveries={data.data} hideScheduled />
       <Pager page={{ ...data, has_more: false }} query={query} />
-      {data.has_more && (
-        <p className="pager">
-          <Link to="/$mode/deliveries" params={{ mode }} search={query}>
-            All deliveries of this event
-          </Link>
-        </p>
-      )}
+      {data.has_more && <AllOfEvent id={event.event_id} />}
     </Card>
   );
 }

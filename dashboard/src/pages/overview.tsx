@@ -87,7 +87,11 @@ function Figures({ now }: { now: Schemas['StatsNow'] }) {
   );
 }
 
+/** So many are told, the worst first: there may be more. */
+const TROUBLES_MAX = 20;
+
 function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
+  const mode = useMode();
   if (troubles.length === 0) {
     return (
       <p className="callout good">
@@ -95,8 +99,19 @@ function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
       </p>
     );
   }
+  const isPart = troubles.length === TROUBLES_MAX;
   return (
-    <Card title={`${plural(troubles.length, 'destination')} in trouble`} flush>
+    <Card
+      title={isPart ? 'Destinations in most trouble' : `${plural(troubles.length, 'destination')} in trouble`}
+      flush
+      actions={
+        isPart && (
+          <Link to="/$mode/destinations" params={{ mode }} search={{ state: 'failing' }}>
+            All that fail
+          </Link>
+        )
+      }
+    >
       <div className="table-wrap">
         <table className="cards" aria-label="Destinations in trouble">
           <thead>
