@@ -83,9 +83,11 @@ function KeyRow({ apiKey }: { apiKey: ApiKey }) {
       <td>{apiKey.mode}</td>
       <td className="muted">{apiKey.scopes.join(', ')}</td>
       <td className="end">
-        <Time at={apiKey.last_used_at} none="never" />
+        {apiKey.last_used_at !== null && <span className="narrow-only muted">used </span>}
+        <Time at={apiKey.last_used_at} none="never used" />
       </td>
-      <td className="wide-only">
+      <td className={apiKey.expires_at === null ? 'wide-only' : undefined}>
+        <span className="narrow-only muted">ends </span>
         <Time at={apiKey.expires_at} none="never" />
       </td>
       <td className="fit whole last">
