@@ -86,7 +86,7 @@ function Row({ delivery, selection, hideDestination, hideScheduled }: RowProps) 
         </td>
       )}
       <td className="lead">
-        <Link className="cut strong" to="/$mode/deliveries/$id" params={{ mode, id }} title={id}>
+        <Link className="cut strong" to="/$mode/deliveries/$id" params={{ mode, id }} title={`${type}\n${id}`}>
           {type}
         </Link>
         <span className="muted small mono nowrap in-table">{shortId(id)}</span>

@@ -99,7 +99,12 @@ export function DestinationLink({ id, className = 'cut' }: { id: string; classNa
   const may = useMay();
   const { data } = useQuery({ ...destinationQuery(mode, id), enabled: may('read') });
   return (
-    <Link className={className} to="/$mode/destinations/$id" params={{ mode, id }} title={data?.url ?? id}>
+    <Link
+      className={className}
+      to="/$mode/destinations/$id"
+      params={{ mode, id }}
+      title={data === undefined ? id : `${nameOf(data)}\n${data.url}`}
+    >
       {data === undefined ? shortId(id) : nameOf(data)}
     </Link>
   );

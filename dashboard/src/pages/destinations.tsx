@@ -96,7 +96,12 @@ function Row({ destination }: { destination: Destination }) {
   return (
     <tr ref={row}>
       <td className="lead">
-        <Link className="cut strong" to="/$mode/destinations/$id" params={{ mode, id: destination.id }}>
+        <Link
+          className="cut strong"
+          to="/$mode/destinations/$id"
+          params={{ mode, id: destination.id }}
+          title={`${nameOf(destination)}\n${destination.url}`}
+        >
           {nameOf(destination)}
         </Link>
         <span className="cut muted small">{destination.name?.trim() ? hostOf(destination.url) : destination.url}</span>

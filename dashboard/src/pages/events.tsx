@@ -62,13 +62,20 @@ export function Events() {
                   {data.data.map((event) => (
                     <tr key={event.event_id}>
                       <td className="lead">
-                        <Link className="cut strong" to="/$mode/events/$id" params={{ mode, id: event.event_id }}>
+                        <Link
+                          className="cut strong"
+                          to="/$mode/events/$id"
+                          params={{ mode, id: event.event_id }}
+                          title={event.type}
+                        >
                           {event.type}
                         </Link>
                       </td>
                       <td className="wide-only mono nowrap">{event.event_id}</td>
                       <td className="wide-only">
-                        <span className="cut mono">{event.idempotency_key ?? <span className="muted">–</span>}</span>
+                        <span className="cut mono" title={event.idempotency_key ?? undefined}>
+                          {event.idempotency_key ?? <span className="muted">–</span>}
+                        </span>
                       </td>
                       <td className="wide-only">
                         <Time at={event.occurred_at} />
