@@ -12,6 +12,7 @@ import { ApiError, onSignedOut } from './api/client.ts';
 import type { Mode } from './api/client.ts';
 import { sessionsQuery } from './api/session.ts';
 import { NotFound } from './components/not-found.tsx';
+import { Loading } from './components/page.tsx';
 import { Shell } from './components/shell.tsx';
 import { Fault } from './components/show.tsx';
 import { SignIn } from './pages/sign-in.tsx';
@@ -149,6 +150,7 @@ export const router = createRouter({
   routeTree: root.addChildren([home, signIn, environment.addChildren(pages)]),
   context: { queryClient },
   defaultErrorComponent: ({ error, reset }) => <Fault error={error} retry={reset} />,
+  defaultPendingComponent: Loading,
   scrollRestoration: true,
   defaultPreload: false,
   // Plain text: `?status=dead`, as a person would write it.

@@ -20,8 +20,14 @@ export function Page({ title, heading, crumb, actions, children }: Props) {
         {actions !== undefined && <div className="actions">{actions}</div>}
       </header>
       {children}
+      <Loading />
     </>
   );
+}
+
+/** Shows itself where after a moment nothing else has, by the style: whatever comes before it takes its place. */
+export function Loading() {
+  return <p className="loading muted">Loading…</p>;
 }
 
 export function Card({ title, actions, children, flush = false }: CardProps) {

@@ -64,3 +64,18 @@ journey(
   },
   { url: () => address },
 );
+
+journey('a page whose data are slow to come says that it loads, until they are there', async ({ page }) => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route('**/v1/**', async (route) => {
+    await answered;
+    await route.continue();
+  });
+  for (const path of ['', '/deliveries', '/destinations', '/dlq']) {
+    await page.goto(`/test${path}`);
+    await page.getByText('Loading…').waitFor();
+  }
+  answer();
+  await page.locator('main').locator('table, .empty').first().waitFor();
+  await page.getByText('Loading…').waitFor({ state: 'hidden' });
+});
