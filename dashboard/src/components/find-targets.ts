@@ -19,7 +19,7 @@ export type Target = {
 const FOUND_MAX = 8;
 /** Of 100 rows each: a search must not read a whole store. */
 const PAGES_MAX = 3;
-const DESTINATION_PAGES_MAX = 20;
+export const DESTINATIONS_MAX = 2_000;
 /** An id may be drawn a moment before or after its row's time is. */
 const SLACK_MS = 5_000;
 
@@ -108,15 +108,23 @@ async function findDestinations(client: QueryClient, mode: Mode, text: string): 
   );
 }
 
-/** The newest 2,000, kept for a minute. */
+const allKey = (mode: Mode) => [mode, 'all-destinations'];
+
+/** Whether there are more destinations than the last search looked at. */
+export function isPartSearched(client: QueryClient, mode: Mode): boolean {
+  const all = client.getQueryData<Destination[]>(allKey(mode)) ?? [];
+  return all.length >= DESTINATIONS_MAX;
+}
+
+/** The newest, kept for a minute. */
 function allDestinations(client: QueryClient, mode: Mode): Promise<Destination[]> {
   return client.fetchQuery({
-    queryKey: [mode, 'all-destinations'],
+    queryKey: allKey(mode),
     staleTime: 60_000,
     queryFn: async () => {
       const all: Destination[] = [];
       let cursor: string | null = null;
-      for (let pages = 0; pages < DESTINATION_PAGES_MAX; pages++) {
+      while (all.length < DESTINATIONS_MAX) {
         const query: { limit: number; cursor?: string } = cursor === null ? { limit: 100 } : { limit: 100, cursor };
         const page: { data: Destination[]; next_cursor: string | null } = await answerOf(
           api(mode).GET('/v1/destinations', { params: { query } }),

@@ -5,9 +5,10 @@ import { useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useEffect, useState } from 'react';
 import { BareDialog } from './dialog.tsx';
 import { useMay, useMode } from './environment.ts';
-import { findTargets } from './find-targets.ts';
+import { DESTINATIONS_MAX, findTargets, isPartSearched } from './find-targets.ts';
 import type { Target } from './find-targets.ts';
 import { PAGES } from './pages.ts';
+import { count } from '../words/numbers.ts';
 import { setPreference, usePreferences } from '../preferences.ts';
 
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -67,11 +68,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
           )}
         </Autocomplete.List>
         <div className="hint" role="status">
-          {found.isFetching && items.length === 0 ? 'Searching…' : items.length === 0 ? 'Nothing found.' : ''}
+          {items.length === 0 && (found.isFetching ? 'Searching…' : sayNothing(isPartSearched(client, mode)))}
         </div>
       </Autocomplete.Root>
     </BareDialog>
   );
+}
+
+function sayNothing(isPart: boolean): string {
+  return isPart
+    ? `Nothing found; of destinations, the newest ${count(DESTINATIONS_MAX)} were searched.`
+    : 'Nothing found.';
 }
 
 function useCommands(): Target[] {

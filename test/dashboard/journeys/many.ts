@@ -57,3 +57,15 @@ journey('of very many attempts the last ones are shown, and the first on request
   await page.getByRole('heading', { name: 'Attempt 1:' }).waitFor();
   assert.equal(await attempts.count(), 150);
 });
+
+journey('a search that did not look at all destinations says so where it finds nothing', async ({ page }) => {
+  const { brokenDestination } = traffic();
+  await page.route('**/v1/destinations?**', (route) => {
+    const data = Array.from({ length: 100 }, (_, index) => ({ ...brokenDestination, id: `dst_${index}` }));
+    return route.fulfill({ json: { data, has_more: true, next_cursor: 'on' } });
+  });
+  await page.goto('/test');
+  await page.getByRole('button', { name: /^Search/ }).click();
+  await page.getByRole('combobox', { name: 'Search' }).fill('older than those');
+  await page.getByText('Nothing found; of destinations, the newest 2,000 were searched.').waitFor();
+});
