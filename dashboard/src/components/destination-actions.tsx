@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { answerOf, api } from '../api/client.ts';
 import { destinationQuery } from '../api/queries.ts';
 import { useMay, useMode } from './environment.ts';
-import { useNotice } from './notices.tsx';
+import { useNotice, useRefusal } from './notices.tsx';
 
 type Props = { id: string; isPaused: boolean; className?: string };
 
@@ -12,6 +12,7 @@ export function PauseButton({ id, isPaused, className = 'button' }: Props) {
   const may = useMay();
   const client = useQueryClient();
   const notice = useNotice();
+  const refuse = useRefusal();
   if (!may('manage')) return null;
   const turn = async (): Promise<void> => {
     try {
@@ -21,7 +22,7 @@ export function PauseButton({ id, isPaused, className = 'button' }: Props) {
       notice(isPaused ? 'Resumed: what waited goes out now.' : 'Paused: events wait, and spend no attempts.');
       await client.invalidateQueries({ queryKey: [mode] });
     } catch (error) {
-      notice(error instanceof Error ? error.message : 'That was refused.');
+      refuse(error);
     }
   };
   return (

@@ -1,5 +1,6 @@
 import { useId } from 'react';
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react';
+import { sentence } from '../words/sentence.ts';
 
 type Common = { label: string; hint?: ReactNode; fault?: string | null };
 
@@ -54,7 +55,7 @@ export function SelectField({ label, hint, fault, ...input }: Common & SelectHTM
 function Hint({ id, hint, fault }: { id: string; hint?: ReactNode; fault?: string | null }) {
   return (
     <div id={id} className={`small ${fault == null ? 'muted' : 'tone-bad'}`}>
-      {fault ?? hint}
+      {fault == null ? hint : sentence(fault)}
     </div>
   );
 }

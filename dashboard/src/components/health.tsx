@@ -2,8 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { healthQuery } from '../api/queries.ts';
 import { count, percent, plural, seconds } from '../words/numbers.ts';
+import { sentence } from '../words/sentence.ts';
 import { useMode } from './environment.ts';
-import { DueTime, sentence, Time } from './show.tsx';
+import { DueTime, Time } from './show.tsx';
 
 const TONE = { healthy: 'good', failing: 'bad', paused: 'wait', idle: '' } as const;
 

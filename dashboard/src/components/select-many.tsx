@@ -1,6 +1,6 @@
 // Rows chosen on a page, and what is done to all of them: one request each, a few at a time.
 import { useState } from 'react';
-import { useNotice } from './notices.tsx';
+import { useNotice, useRefusal } from './notices.tsx';
 import { plural } from '../words/numbers.ts';
 
 const AT_ONCE = 4;
@@ -32,22 +32,23 @@ type Props = {
 export function BulkBar({ chosen, clear, verb, act, onDone }: Props) {
   const [left, setLeft] = useState<number | null>(null);
   const notice = useNotice();
+  const refuse = useRefusal();
   if (chosen.size === 0 && left === null) return null;
   const run = async (): Promise<void> => {
     const ids = [...chosen];
-    let failed = 0;
+    const refusals: unknown[] = [];
     setLeft(ids.length);
     const take = async (): Promise<void> => {
       for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
-        await act(id).catch(() => failed++);
+        await act(id).catch((error: unknown) => refusals.push(error));
         setLeft((before) => (before ?? 1) - 1);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, take));
     setLeft(null);
-    notice(
-      failed === 0 ? `${verb}: ${plural(chosen.size, 'delivery', 'deliveries')}.` : `${verb}: ${failed} were refused.`,
-    );
+    const all = plural(chosen.size, 'delivery', 'deliveries');
+    if (refusals.length === 0) notice(`${verb}: ${all}.`);
+    else refuse(refusals[0], `${verb}: ${refusals.length} of ${all} refused.`);
     clear();
     onDone();
   };

@@ -10,7 +10,7 @@ import { Away } from './away.tsx';
 import { useMay, useMode } from './environment.ts';
 import { useKeptFocus } from './kept-focus.ts';
 import { Logo } from './logo.tsx';
-import { useNotice } from './notices.tsx';
+import { useRefusal } from './notices.tsx';
 import { Page } from './page.tsx';
 import { PAGES } from './pages.ts';
 import { Empty } from './show.tsx';
@@ -148,12 +148,12 @@ function Settings() {
   const session = useSessions().find((candidate) => candidate.mode === mode);
   const client = useQueryClient();
   const navigate = useNavigate();
-  const notice = useNotice();
+  const refuse = useRefusal();
   const leave = async (): Promise<void> => {
     try {
       await signOut(mode);
     } catch (error) {
-      notice(error instanceof Error ? error.message : 'That was refused.');
+      refuse(error);
       return;
     }
     client.removeQueries({ queryKey: [mode] });

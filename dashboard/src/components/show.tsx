@@ -10,6 +10,7 @@ import { usePreferences } from '../preferences.ts';
 import { shortId } from '../words/ids.ts';
 import { STATUS } from '../words/outcomes.ts';
 import type { Tone } from '../words/outcomes.ts';
+import { sentence } from '../words/sentence.ts';
 import { absolute, relative } from '../words/time.ts';
 import { useMay, useMode } from './environment.ts';
 import { useNotice } from './notices.tsx';
@@ -155,11 +156,6 @@ export function Fault({ error, retry }: { error: unknown; retry?: () => void }) 
       )}
     </div>
   );
-}
-
-/** The service's messages begin small and end without a stop, as in a log. */
-export function sentence(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`;
 }
 
 export function Empty({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) {

@@ -9,7 +9,7 @@ import { AttemptScale, AttemptTimeline } from '../components/attempts.tsx';
 import { AllOfEvent, DeliveryTable } from '../components/delivery-table.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { JsonView } from '../components/json-view.tsx';
-import { useNotice } from '../components/notices.tsx';
+import { useNotice, useRefusal } from '../components/notices.tsx';
 import { Card, Page } from '../components/page.tsx';
 import { CopyButton, DestinationLink, Fault, FullTime, Id, StatusBadge } from '../components/show.tsx';
 import { usePreferences } from '../preferences.ts';
@@ -112,6 +112,7 @@ function Actions({ delivery, isDeleted }: { delivery: DeliveryWithRetries; isDel
   const mode = useMode();
   const may = useMay();
   const notice = useNotice();
+  const refuse = useRefusal();
   const client = useQueryClient();
   const { data: event } = useQuery(eventQuery(mode, delivery.event_id));
   if (!may('operate') || isDeleted || event?.body === null) return null;
@@ -123,7 +124,7 @@ function Actions({ delivery, isDeleted }: { delivery: DeliveryWithRetries; isDel
         : answerOf(api(mode).POST('/v1/deliveries/{id}/retry', { params: { path: { id } } })));
       notice(isReplay ? 'Replayed: its schedule starts afresh.' : 'One attempt goes out now.');
     } catch (error) {
-      notice(error instanceof Error ? error.message : 'That was refused.');
+      refuse(error);
     }
     await client.invalidateQueries({ queryKey: deliveryQuery(mode, id).queryKey });
   };

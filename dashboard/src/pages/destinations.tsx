@@ -14,9 +14,10 @@ import { HealthStrip } from '../components/health-strip.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Secret } from '../components/secret.tsx';
-import { DestinationBadge, Empty, Fault, hostOf, nameOf, sentence } from '../components/show.tsx';
+import { DestinationBadge, Empty, Fault, hostOf, nameOf } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
+import { sentence } from '../words/sentence.ts';
 
 const STATES = [
   { value: 'healthy', label: 'Healthy' },

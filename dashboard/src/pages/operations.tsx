@@ -5,7 +5,7 @@ import type { Operation } from '../api/client.ts';
 import { operationsQuery } from '../api/queries.ts';
 import { useMay, useMode } from '../components/environment.ts';
 import { pick } from '../components/filters.tsx';
-import { useNotice } from '../components/notices.tsx';
+import { useRefusal } from '../components/notices.tsx';
 import { OperationProgress } from '../components/operation-progress.tsx';
 import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -129,14 +129,14 @@ function inWords({ event_type: type, dead_reason: reason, since, until, ...rest 
 function Actions({ operation }: { operation: Operation }) {
   const mode = useMode();
   const may = useMay();
-  const notice = useNotice();
+  const refuse = useRefusal();
   const client = useQueryClient();
   if (!may('operate') || operation.finished_at !== null) return null;
   const turn = async (verb: 'cancel' | 'pause' | 'resume'): Promise<void> => {
     try {
       await answerOf(api(mode).POST(`/v1/operations/{id}/${verb}`, { params: { path: { id: operation.id } } }));
     } catch (error) {
-      notice(error instanceof Error ? error.message : 'That was refused.');
+      refuse(error);
     }
     await client.invalidateQueries({ queryKey: [mode, '/v1/operations'] });
   };

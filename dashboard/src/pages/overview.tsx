@@ -10,9 +10,10 @@ import type { Line } from '../components/chart.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { Card, Page } from '../components/page.tsx';
-import { Badge, DestinationLink, Empty, Fault, sentence, Time } from '../components/show.tsx';
+import { Badge, DestinationLink, Empty, Fault, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count, percent, plural, rate, seconds } from '../words/numbers.ts';
+import { sentence } from '../words/sentence.ts';
 import { PauseButton } from '../components/destination-actions.tsx';
 
 export function Overview() {

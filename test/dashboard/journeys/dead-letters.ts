@@ -62,3 +62,15 @@ journey('what is selected and no longer shown is not sent', async ({ page }) => 
   await page.getByLabel('Status').selectOption('Succeeded');
   await selected.waitFor({ state: 'detached' });
 });
+
+journey('of what is selected, how much was refused is said, and why', async ({ page }) => {
+  const error = { code: 'rate_limited', message: 'too many requests', request_id: 'req_none' };
+  await page.route('**/v1/deliveries/*/retry', (route) => route.fulfill({ status: 429, json: { error } }));
+  await page.goto('/test/deliveries?status=dead');
+  await page
+    .getByLabel(/^Select dlv_/)
+    .first()
+    .check();
+  await page.getByRole('button', { name: 'Retry now' }).click();
+  await page.getByText('Retry now: 1 of 1 delivery refused. Too many requests.').waitFor();
+});
