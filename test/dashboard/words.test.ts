@@ -5,6 +5,7 @@ import { parseExact } from '../../dashboard/src/words/exact-json.ts';
 import { headersOf } from '../../dashboard/src/words/headers.ts';
 import { parseId } from '../../dashboard/src/words/ids.ts';
 import { percent } from '../../dashboard/src/words/numbers.ts';
+import { ratesOf } from '../../dashboard/src/words/rates.ts';
 import { meaningOfNoDelays, policyWith, writtenDelaysOf } from '../../dashboard/src/words/retry-policy.ts';
 import { countdown, momentOf, relative } from '../../dashboard/src/words/time.ts';
 import { isMatchedBy, sayUntried } from '../../dashboard/src/words/trials.ts';
@@ -71,6 +72,14 @@ test('a failure among many is not rounded away', () => {
   assert.equal(percent(1), '100 %');
   assert.equal(percent(0.999999), '99.99 %');
   assert.equal(percent(0.5), '50.0 %');
+});
+
+test('a rate does not fall at its end because the last minute is not over', () => {
+  const beginnings = [0, 60, 120];
+  const at = (readAt: number) => ratesOf([60, 60, 30], { beginnings, seconds: 60, readAt });
+  assert.deepEqual(at(150), [1, 1, 1]);
+  assert.deepEqual(at(1_000), [1, 1, 0.5], 'of what is over, all of it counts');
+  assert.deepEqual(at(121), [1, 1, null], 'a minute that has just begun has none yet');
 });
 
 test('times are told in one unit', () => {

@@ -13,6 +13,7 @@ import { Card, Page } from '../components/page.tsx';
 import { Badge, DestinationLink, Empty, Fault, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count, percent, plural, rate, seconds } from '../words/numbers.ts';
+import { ratesOf } from '../words/rates.ts';
 import { sentence } from '../words/sentence.ts';
 import { PauseButton } from '../components/destination-actions.tsx';
 
@@ -176,10 +177,12 @@ export function Charts({ destinationId }: { destinationId?: string }) {
   const mode = useMode();
   const search: Search = useSearch({ strict: false });
   const range: Range = search['range'] !== undefined && search['range'] in RANGES ? (search['range'] as Range) : '1h';
-  const { data } = useQuery(statsQuery(mode, range, destinationId));
+  const { data, dataUpdatedAt } = useQuery(statsQuery(mode, range, destinationId));
   if (data === undefined) return null;
   const times = data.data.map(({ at }) => Date.parse(at) / 1_000);
-  const perSecond = (value: number): number => value / STEP_SECONDS[data.step];
+  // While another range is on its way, what is shown has no time of its own.
+  const readAt = (dataUpdatedAt || Date.now()) / 1_000;
+  const steps = { beginnings: times, seconds: STEP_SECONDS[data.step], readAt };
   const stacked = stackOutcomes(data.data);
   const lines = stacked.map(({ line }) => line);
   const latency = latencyOf(data.data, destinationId === undefined ? 'first_attempt_seconds' : 'attempt_seconds');
@@ -192,7 +195,7 @@ export function Charts({ destinationId }: { destinationId?: string }) {
             label={`Attempts a second over ${RANGES[range].label}`}
             times={times}
             // What is on top is drawn first, from the ground; the others over it.
-            values={stacked.map(({ sums }) => sums.map(perSecond)).reverse()}
+            values={stacked.map(({ sums }) => ratesOf(sums, steps)).reverse()}
             lines={[...lines].reverse()}
             format={rate}
           />
