@@ -122,7 +122,7 @@ journey('what is long fits, and what goes by its own button leaves the focus on 
     { path: '/deliveries', text: LONG },
     { path: '/keys', text: LONG },
   ];
-  for (const width of [1_280, 375]) {
+  for (const width of [1_280, 1_100, 820, 375]) {
     await page.setViewportSize({ width, height: 900 });
     for (const { path, opener, text } of shown) {
       await page.goto(`/test${path}`);
