@@ -7,10 +7,11 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
 import { openDatabase } from '../../src/store/sqlite/file/database.ts';
 import { atEnd, makeDataDir, openServer } from './data-dirs.ts';
-import { readEverything } from './everything.ts';
+import { TAKEN_KEY, readEverything } from './everything.ts';
 import { listLayouts, restorePostgres, restoreSqlite, toText } from './layouts/layouts.ts';
 import { CITUS_URL } from './postgres/citus.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
+import { LIVE, START } from './scene.ts';
 
 const databases = sharedDatabases();
 
@@ -25,6 +26,30 @@ describe('SQLite', () => {
       assertShown(await readEverything(await openServer(t, dataDir)), before);
     });
   }
+
+  it('opens what the first day left, whose idempotency keys had no hash', async (t) => {
+    const dataDir = makeDataDir(t);
+    const before = restoreSqlite(1, dataDir);
+    const db = openDatabase(databasePath(dataDir));
+    db.exec(`
+      ALTER TABLE idempotency RENAME TO hashed;
+      CREATE TABLE idempotency (
+        environment INTEGER NOT NULL,
+        key         TEXT NOT NULL,
+        event_id    BLOB NOT NULL,
+        fingerprint BLOB NOT NULL,
+        expires_at  INTEGER NOT NULL,
+        PRIMARY KEY (environment, key)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO idempotency SELECT environment, key, event_id, fingerprint, expires_at FROM hashed;
+      DROP TABLE hashed;
+      CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
+    `);
+    db.close();
+    const store = await openServer(t, dataDir);
+    assertShown(await readEverything(store), before);
+    assert.ok(await store.readKeyHolder({ environment: LIVE, key: TAKEN_KEY, now: START }));
+  });
 
   it('opens what had passed over the numbers below 5, which landed before them', async (t) => {
     const dataDir = makeDataDir(t);

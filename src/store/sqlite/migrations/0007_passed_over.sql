@@ -1,4 +1,5 @@
--- Number 5 landed before 2 and 4, so a store that had it passed them over: what they make, where it is missing.
+-- Number 5 landed before 2 and 4, so a store that had it passed them over: what they make, where it is missing. (The
+-- first file had other idempotency keys on its first day; key-hash.ts makes them anew.)
 
 CREATE TABLE IF NOT EXISTS stats (
   span        INTEGER NOT NULL CHECK (span IN (0, 1)),

@@ -1,10 +1,10 @@
 // Idempotency keys: who holds one, and taking one that is free. Found by a hash, whose index takes a seventh of the
 // pages that the keys themselves would: keys are random, so every page of it is written to all the time.
-import { hash } from 'node:crypto';
 import { formatId } from '../../../../model/id.ts';
 import type { KeyHolder } from '../../../store.ts';
 import type { Read, ReadContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
+import { hashKey } from '../../file/key-hash.ts';
 
 type HolderRow = { rowid: number; event_id: Uint8Array; fingerprint: Uint8Array; expires_at: number };
 
@@ -17,8 +17,6 @@ type KeyClaim = {
   now: number;
 };
 
-const HASH_BYTES = 6;
-
 const SELECT_HOLDER = statement<HolderRow>(`
   SELECT rowid, event_id, fingerprint, expires_at FROM idempotency
   WHERE key_hash = ? AND environment = ? AND key = ?`);
@@ -30,14 +28,14 @@ const DELETE = statement('DELETE FROM idempotency WHERE rowid = ?');
 
 export const readKeyHolder: Read<'readKeyHolder'> = ({ sql, read }, { environment, key, now }) =>
   read(() => {
-    const holder = sql(SELECT_HOLDER).get(hashOf(key), environment, key);
+    const holder = sql(SELECT_HOLDER).get(hashKey(key), environment, key);
     return holder === undefined || holder.expires_at <= now ? null : toHolder(holder);
   });
 
 /** Null: the key was free, or its window has ended; it is this event's now. To be called inside a transaction. */
 export function claimKey({ sql }: Pick<ReadContext, 'sql'>, claim: KeyClaim): KeyHolder | null {
   const { environment, key, eventId, fingerprint, expiresAt, now } = claim;
-  const keyHash = hashOf(key);
+  const keyHash = hashKey(key);
   const holder = sql(SELECT_HOLDER).get(keyHash, environment, key);
   if (holder !== undefined && holder.expires_at > now) return toHolder(holder);
   // A new row, not a changed one: pruning relies on the order of expiry. (PostgreSQL finds expired keys by an index.)
@@ -48,8 +46,4 @@ export function claimKey({ sql }: Pick<ReadContext, 'sql'>, claim: KeyClaim): Ke
 
 function toHolder(row: HolderRow): KeyHolder {
   return { eventId: formatId('evt', row.event_id), fingerprint: row.fingerprint };
-}
-
-function hashOf(key: string): number {
-  return hash('sha256', key, 'buffer').readUIntBE(0, HASH_BYTES);
 }
