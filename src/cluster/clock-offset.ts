@@ -1,5 +1,6 @@
 // How far this machine's clock is from the store's, whose time is everybody's.
-import type { Clock } from '../runtime/clock.ts';
+import { instantOf } from '../runtime/clock.ts';
+import type { Clock, Instant } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 
 /** `ms`: to be added to this machine's time; it may be too little or too much by as much as `uncertainMs`. */
@@ -9,7 +10,7 @@ export type Offset = { ms: number; uncertainMs: number };
 const OFFSET_IGNORED_MS = 1_000;
 
 export async function measureOffset(store: Pick<ClusterStore, 'readCluster'>, clock: Clock): Promise<Offset> {
-  const sentAt = { now: clock.now(), monotonic: clock.monotonic() };
+  const sentAt = instantOf(clock);
   const { now } = await store.readCluster();
   return offsetOf(now, sentAt, clock.monotonic());
 }
@@ -18,7 +19,7 @@ export async function measureOffset(store: Pick<ClusterStore, 'readCluster'>, cl
  * `storeNow`: read at some moment between the two. Of an answer that took seconds (the database was made to wait, or
  * waited for) nobody knows at which.
  */
-export function offsetOf(storeNow: number, sentAt: { now: number; monotonic: number }, receivedAt: number): Offset {
+export function offsetOf(storeNow: number, sentAt: Instant, receivedAt: number): Offset {
   const uncertainMs = (receivedAt - sentAt.monotonic) / 2;
   return { ms: storeNow - (sentAt.now + uncertainMs), uncertainMs };
 }

@@ -1,15 +1,15 @@
 // A node's life in the cluster is one step, over and over: the node renews its lease, removes nodes whose lease has run
 // out, takes and gives shards until every node has its share, and acknowledges the changes that wait for it.
-import { SHARD_COUNT } from '../model/id.ts';
+import { ALL_SHARDS, SHARD_COUNT } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
+import { instantOf } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
 import type { ClusterStore, ClusterView, NewNode, RenewedLease } from '../store/cluster-store.ts';
 import { offsetOf } from './clock-offset.ts';
 import type { Offset } from './clock-offset.ts';
-import type { Lease, Moment } from './lease.ts';
-import { ALL_SHARDS } from './owned-shards.ts';
+import type { Lease } from './lease.ts';
 import type { OwnedShards } from './owned-shards.ts';
 import { planShares } from './shares.ts';
 
@@ -38,7 +38,7 @@ type MembershipOptions = {
   lease: Lease;
   shards: OwnedShards;
   acknowledge: (environments: readonly number[]) => Promise<void>;
-  onRenewed: (renewed: { wasHeld: boolean; offset: Offset; view: ClusterView }) => void;
+  onRenewed: (renewed: { wasHeld: boolean; offset: Offset }) => void;
   onRenewalFailed: (error: unknown) => void;
   /** Other nodes have removed this one, for its lease had run out. */
   onLost: () => void;
@@ -140,7 +140,7 @@ export class Membership {
 
   async #renew(id: NodeId): Promise<RenewedLease | null> {
     const { store, clock, lease, onRenewed, onRenewalFailed } = this.#options;
-    const sentAt: Moment = { now: clock.now(), monotonic: clock.monotonic() };
+    const sentAt = instantOf(clock);
     let renewed: RenewedLease | null;
     try {
       renewed = await store.renewLease(id);
@@ -154,7 +154,7 @@ export class Membership {
     const renewedAt = clock.monotonic();
     if (renewedAt - this.#renewedAt > this.#intervalMs + GAP_MAX_MS) this.#renewingSince = renewedAt;
     this.#renewedAt = renewedAt;
-    onRenewed({ wasHeld, offset: offsetOf(renewed.now, sentAt, renewedAt), view: renewed });
+    onRenewed({ wasHeld, offset: offsetOf(renewed.now, sentAt, renewedAt) });
     return renewed;
   }
 

@@ -1,6 +1,6 @@
 // The shards that this node owns, as far as it knows. A shard comes in three steps: the store gives it to this node,
 // what its owner must know is loaded, sending begins. It goes by the same steps backwards.
-import { SHARD_COUNT } from '../model/id.ts';
+import { ALL_SHARDS } from '../model/id.ts';
 import type { NodeId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -11,8 +11,6 @@ const RETRY_DELAY_MS = 250;
 /** After a sweep that was asked for, the next one waits this many times as long as that took. */
 const SWEEP_PAUSE_FACTOR = 4;
 const SWEEP_PAUSE_MIN_MS = 100;
-
-export const ALL_SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 type OwnedShardsOptions = {
   id: NodeId;

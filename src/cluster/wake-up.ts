@@ -2,7 +2,7 @@
 // store; whoever is not finds it by itself a little later (every step, and the sweep). So losing one costs only time.
 import { FORCED_DUE_AT, isForced } from '../model/delivery.ts';
 import type { DueWork } from '../model/delivery.ts';
-import { SHARD_COUNT, idShard, isId } from '../model/id.ts';
+import { SHARD_COUNT, idShard, isId, ALL_SHARDS } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
 
 export type WakeUp = {
@@ -119,6 +119,5 @@ function toBitmap(shards: readonly number[]): string {
 
 function fromBitmap(text: string): number[] {
   const bits = Buffer.from(text, 'base64');
-  const all = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
-  return all.filter((shard) => ((bits[shard >> 3] ?? 0) & (1 << (shard & 7))) !== 0);
+  return ALL_SHARDS.filter((shard) => ((bits[shard >> 3] ?? 0) & (1 << (shard & 7))) !== 0);
 }

@@ -5,8 +5,8 @@ import { FORCED_DUE_AT, isForced } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
 import { LinkedMap } from '../runtime/linked-map.ts';
 import type { Refill } from '../store/store.ts';
-import { NEVER } from './instant.ts';
-import type { Instant } from './instant.ts';
+import { NEVER } from '../runtime/clock.ts';
+import type { Instant } from '../runtime/clock.ts';
 
 /** Forced attempts that wait in memory beside the rest; more wait in the store. */
 const FORCED_WAITING_MAX = 100;

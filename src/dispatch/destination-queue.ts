@@ -16,8 +16,8 @@ import type { Appetite, Refilled } from './backlog.ts';
 import { Health } from './health.ts';
 import { InFlight, Window } from './in-flight.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
-import { NEVER } from './instant.ts';
-import type { Instant } from './instant.ts';
+import { NEVER } from '../runtime/clock.ts';
+import type { Instant } from '../runtime/clock.ts';
 import { Pace } from './pace.ts';
 import type { HeapPlace, ReadyPlace } from './slots.ts';
 

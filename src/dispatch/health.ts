@@ -3,7 +3,7 @@
 import type { AttemptResult, Outcome } from '../model/attempt.ts';
 import type { DestinationHealth, FailureStreak } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
-import type { Instant } from './instant.ts';
+import type { Instant } from '../runtime/clock.ts';
 
 const SPACING_FIRST_MS = 10;
 const SPACING_MAX_MS = 1_000;

@@ -1,6 +1,6 @@
 // When one destination's next attempt may start, as far as time decides it: its rate, the spacing that its failures
 // cost it, and a rest after what could not be sent.
-import type { Instant } from './instant.ts';
+import type { Instant } from '../runtime/clock.ts';
 
 const REST_AFTER_FAULT_MS = 250;
 /** The store gives expired deliveries again and again until they are ended there: looking for more must not spin. */

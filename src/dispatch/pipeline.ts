@@ -14,6 +14,7 @@ import { boundRetryAfter } from '../model/retry-policy.ts';
 import { isGone } from '../model/transitions.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { ClockTrust } from '../runtime/clock-trust.ts';
+import { instantOf } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
@@ -114,8 +115,7 @@ export class AttemptPipeline {
     const { delivery } = attempt;
     if (!this.#isStillWanted(queue, attempt)) return NOT_OURS;
     // Without a lease nothing is sent. The lease may yet be renewed, or the queue be released: until then it stays due.
-    const mayBeSent =
-      ownership.mayStart(queue.id) && !queue.isHeldBack(delivery, { now: clock.now(), monotonic: clock.monotonic() });
+    const mayBeSent = ownership.mayStart(queue.id) && !queue.isHeldBack(delivery, instantOf(clock));
     return mayBeSent ? null : { result: null, dueAt: delivery.dueAt };
   }
 
@@ -123,15 +123,15 @@ export class AttemptPipeline {
     const { perform, clock, ownership, modeOf, traceparentOf } = this.#options;
     const { delivery } = attempt;
     const { destination } = queue;
-    const now = clock.now();
-    queue.send(attempt, { now, monotonic: clock.monotonic() });
+    const at = instantOf(clock);
+    queue.send(attempt, at);
     const request: AttemptRequest = {
       environment: destination.environment,
       mode: modeOf(destination.environment),
       url: destination.url,
       headers: destination.headers,
       signatureStyle: destination.signatureStyle,
-      keys: keysInForce(destination, now),
+      keys: keysInForce(destination, at.now),
       eventId: delivery.eventId,
       deliveryId: delivery.id,
       attempt: delivery.attemptCount + 1,
@@ -153,7 +153,7 @@ export class AttemptPipeline {
     const { clock, clockTrust, failingAfterMs } = this.#options;
     const isLate = queue.inFlight.isLeftBehind(attempt);
     const isAnswer = result.responseCode !== null && result.outcome !== 'timed_out';
-    const at = { now: clock.now(), monotonic: clock.monotonic() };
+    const at = instantOf(clock);
     if (isAnswer) queue.noteAnswer(attempt, at);
     const health = queue.health.note(result, { endedAt, heldUntil, isLate }, at);
     return { health, isFailing: queue.health.isFailingFor(failingAfterMs, endedAt) && clockTrust.isSettled() };

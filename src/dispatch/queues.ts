@@ -4,12 +4,11 @@ import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
 import { idShard } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { instantOf, NEVER } from '../runtime/clock.ts';
+import type { Clock, Instant } from '../runtime/clock.ts';
 import type { BackgroundStep } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import { DestinationQueue } from './destination-queue.ts';
-import { NEVER } from './instant.ts';
-import type { Instant } from './instant.ts';
 import type { Ownership } from '../model/ownership.ts';
 import { ReadyQueues, WakeHeap } from './slots.ts';
 import { Refiller } from './refiller.ts';
@@ -47,7 +46,6 @@ export class Queues {
     this.#refiller = new Refiller({
       store,
       clock,
-      instant: () => this.instant(),
       roomOf: () => this.room(),
       onRefilled: onDue,
       onError: (error) => onError(error, 'refill'),
@@ -64,7 +62,7 @@ export class Queues {
   }
 
   instant(): Instant {
-    return { now: this.#options.clock.now(), monotonic: this.#options.clock.monotonic() };
+    return instantOf(this.#options.clock);
   }
 
   /** How many deliveries a destination may have waiting in memory. */

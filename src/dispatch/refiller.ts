@@ -1,10 +1,9 @@
 // Fetches from the store what the queues in memory have room for: many destinations in one read, one at a time.
-import { delay } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { delay, instantOf } from '../runtime/clock.ts';
+import type { Clock, Instant } from '../runtime/clock.ts';
 import type { Refill, RefillRequest, Store } from '../store/store.ts';
 import type { Appetite } from './backlog.ts';
 import type { DestinationQueue } from './destination-queue.ts';
-import type { Instant } from './instant.ts';
 
 const DESTINATIONS_MAX = 100;
 /** Rows in one read: a busy destination comes round again, the others must not wait for all of its backlog. */
@@ -15,7 +14,6 @@ const RETRY_DELAY_MS = 250;
 type RefillerOptions = {
   store: Pick<Store, 'refill'>;
   clock: Clock;
-  instant: () => Instant;
   /** How many deliveries a destination may have waiting in memory. */
   roomOf: () => number;
   /** The queues that a read brought something to, or failed for. */
@@ -49,7 +47,7 @@ export class Refiller {
     while (this.#wanted.size > 0 && !this.#isStopped) {
       const queues = [...this.#wanted].slice(0, DESTINATIONS_MAX);
       for (const queue of queues) this.#wanted.delete(queue);
-      const at = this.#options.instant();
+      const at = instantOf(this.#options.clock);
       // A queue may have been paused, deleted or filled since it asked.
       const due = queues.filter(
         (queue) => !queue.isOver && queue.backlog.refillWanted(this.#appetiteOf(queue, at)) > 0,
@@ -60,7 +58,7 @@ export class Refiller {
   }
 
   async #readOnce(queues: DestinationQueue[], at: Instant): Promise<void> {
-    const { store, clock, instant, roomOf, onRefilled, onError } = this.#options;
+    const { store, clock, roomOf, onRefilled, onError } = this.#options;
     const share = Math.max(ROWS_PER_DESTINATION_MIN, Math.ceil(ROWS_MAX / queues.length));
     const requests = queues.map((queue) => this.#requestFor(queue, share, at));
     for (const { backlog } of queues) backlog.beginRefill();
@@ -71,7 +69,7 @@ export class Refiller {
       onError(error);
       await delay(clock, RETRY_DELAY_MS);
     }
-    const endedAt = instant();
+    const endedAt = instantOf(clock);
     for (const [i, queue] of queues.entries())
       queue.endRefill(refills === null ? null : refills[i]!, roomOf(), endedAt);
     onRefilled(queues);

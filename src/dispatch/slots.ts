@@ -5,8 +5,8 @@
 // Slots are scarce when more than half are taken. Then a destination gets no more of them than it has earned by answers
 // (in-flight.ts): however many receivers hang, those that answer find slots, and so do newcomers.
 import assert from 'node:assert/strict';
+import { NEVER } from '../runtime/clock.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import { NEVER } from './instant.ts';
 
 const PLENTIFUL_PART = 1 / 2;
 /** Results that wait to be stored count too: what we learn must not pile up in memory. */

@@ -5,7 +5,7 @@ import type { DestinationWithKeys } from '../model/destination.ts';
 import { idShard } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Store, SweepPage } from '../store/store.ts';
-import type { Instant } from './instant.ts';
+import type { Instant } from '../runtime/clock.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Queues } from './queues.ts';
 
@@ -13,35 +13,32 @@ const SWEEP_PAGE = 1_000;
 /** More of them wait for the next sweep. */
 const UNKNOWN_MAX = 10_000;
 
+type WorkFinderOptions = {
+  store: Pick<Store, 'sweep'>;
+  queues: Queues;
+  ownership: Ownership;
+  destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
+};
+
 export class WorkFinder {
-  readonly #store: Pick<Store, 'sweep'>;
-  readonly #queues: Queues;
-  readonly #ownership: Ownership;
-  readonly #destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
+  readonly #options: WorkFinderOptions;
   /** Destinations with work that were made on another node, too recently for the configuration here to have them. */
   readonly #unknown = new Set<DestinationId>();
   #isStopped = false;
 
-  constructor(options: {
-    store: Pick<Store, 'sweep'>;
-    queues: Queues;
-    ownership: Ownership;
-    destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
-  }) {
-    this.#store = options.store;
-    this.#queues = options.queues;
-    this.#ownership = options.ownership;
-    this.#destinationOf = options.destinationOf;
+  constructor(options: WorkFinderOptions) {
+    this.#options = options;
   }
 
   /** Notes every destination of these shards, by default of all that are ours, that has unfinished deliveries. */
-  async sweep(shards: readonly number[] | undefined = this.#ownership.ownedShards()): Promise<void> {
+  async sweep(shards: readonly number[] | undefined = this.#options.ownership.ownedShards()): Promise<void> {
     if (shards?.length === 0) return;
+    const { store, queues } = this.#options;
     const where = shards === undefined ? {} : { shards };
     let after: string | null = null;
     do {
-      const page: SweepPage = await this.#store.sweep({ after, limit: SWEEP_PAGE, ...where });
-      const at = this.#queues.instant();
+      const page: SweepPage = await store.sweep({ after, limit: SWEEP_PAGE, ...where });
+      const at = queues.instant();
       for (const { destinationId, dueAt } of page.destinations) this.note(destinationId, dueAt, at);
       after = page.next;
     } while (after !== null && !this.#isStopped);
@@ -49,12 +46,13 @@ export class WorkFinder {
 
   /** The store has work of this destination. False: the destination is ours, but too new to be known here. */
   note(id: DestinationId, dueAt: number, at: Instant): boolean {
-    if (this.#ownership.ownedSince(idShard(id)) === null) return true;
-    if (this.#destinationOf(id) === undefined) {
+    const { queues, ownership, destinationOf } = this.#options;
+    if (ownership.ownedSince(idShard(id)) === null) return true;
+    if (destinationOf(id) === undefined) {
       if (this.#unknown.size < UNKNOWN_MAX) this.#unknown.add(id);
       return false;
     }
-    this.#queues.open(id, at)!.backlog.noteStored(dueAt);
+    queues.open(id, at)!.backlog.noteStored(dueAt);
     return true;
   }
 

@@ -18,6 +18,7 @@ export type IdPrefix = 'dst' | 'sub' | 'evt' | 'dlv' | 'sgk' | 'key' | 'req' | '
 export type IdOf<P extends IdPrefix> = `${P}_${string}`;
 
 export const SHARD_COUNT = 256;
+export const ALL_SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const SUFFIX_LENGTH = 26;

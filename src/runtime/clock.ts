@@ -15,6 +15,16 @@ export interface Clock {
   afterTurn(callback: () => void): void;
 }
 
+/** A moment by both clocks: Unix ms, for due times, and ms of the clock that never goes back, for durations. */
+export type Instant = { now: number; monotonic: number };
+
+export function instantOf(clock: Pick<Clock, 'now' | 'monotonic'>): Instant {
+  return { now: clock.now(), monotonic: clock.monotonic() };
+}
+
+/** A time that does not come. */
+export const NEVER = Number.POSITIVE_INFINITY;
+
 /** Node fires a longer timeout at once (it overflows 32 bits). */
 export const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
 

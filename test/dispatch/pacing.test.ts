@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Health } from '../../src/dispatch/health.ts';
-import type { Instant } from '../../src/dispatch/instant.ts';
+import type { Instant } from '../../src/runtime/clock.ts';
 import { InFlight, Window } from '../../src/dispatch/in-flight.ts';
 import { RateLimit } from '../../src/dispatch/pace.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';

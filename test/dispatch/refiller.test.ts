@@ -35,7 +35,6 @@ function heldRefiller() {
         }),
     },
     clock,
-    instant,
     roomOf: () => 1_000,
     onRefilled: (queues) => {
       refilled.push(queues.length);

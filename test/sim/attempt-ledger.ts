@@ -1,6 +1,6 @@
 // Holds every request that reaches a receiver against what the service promises: never two of one delivery at a time,
 // within the destination's limits, not while it is paused, held or deleted, not before it is due.
-import type { Instant } from '../../src/dispatch/instant.ts';
+import type { Instant } from '../../src/runtime/clock.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import { idTime } from '../../src/model/id.ts';
 import type { DatabaseView } from './database-view.ts';

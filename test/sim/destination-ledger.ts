@@ -1,6 +1,6 @@
 // What one destination may get now, derived from what its owner was told, not from the dispatcher: between a change
 // and its confirmation either version may be followed, after it only the new one.
-import type { Instant } from '../../src/dispatch/instant.ts';
+import type { Instant } from '../../src/runtime/clock.ts';
 import type { DestinationRow } from './database-view.ts';
 
 /** More are on its wire only once answers have earned that: src/dispatch/in-flight.ts. */

@@ -1,6 +1,6 @@
 // What is asked of a destination's queue in tests, in one question each.
 import type { DestinationQueue } from '../../src/dispatch/destination-queue.ts';
-import type { Instant } from '../../src/dispatch/instant.ts';
+import type { Instant } from '../../src/runtime/clock.ts';
 
 export function canStart(queue: DestinationQueue, at: Instant): boolean {
   return queue.startableAt(at) <= at.monotonic;

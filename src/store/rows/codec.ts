@@ -78,7 +78,8 @@ export function isUnfinished(status: number): boolean {
   return status <= RETRYING;
 }
 
-/** Above every UUIDv7. */
+/** Below and above every UUIDv7. */
+export const ID_BYTES_MIN: Uint8Array = new Uint8Array(16);
 export const ID_BYTES_MAX: Uint8Array = new Uint8Array(16).fill(0xff);
 
 /** A nullable column's code. */

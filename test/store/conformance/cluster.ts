@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { SHARD_COUNT } from '../../../src/model/id.ts';
+import { SHARD_COUNT, ALL_SHARDS } from '../../../src/model/id.ts';
 import type { DestinationId, NodeId } from '../../../src/model/id.ts';
 import { createIds } from '../../../src/runtime/ids.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -23,8 +23,6 @@ export type ClusterStage = {
 };
 
 type MakeStage = (t: TestContext) => Promise<ClusterStage>;
-
-export const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 const ids = createIds(systemClock, systemRandom);
 

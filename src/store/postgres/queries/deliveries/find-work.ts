@@ -1,6 +1,7 @@
 // Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send.
-import { SHARD_COUNT, formatId, idBytes, idShard } from '../../../../model/id.ts';
+import { formatId, idBytes, idShard, ALL_SHARDS } from '../../../../model/id.ts';
 import { FORCED_DUE_AT } from '../../../../model/delivery.ts';
+import { ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
 import type { OpenRow } from '../../../rows/delivery-rows.ts';
 import type { Refill, RefillRequest, SweepPage } from '../../../store.ts';
@@ -56,8 +57,6 @@ const SELECT_IN_ORDER = batchStatement<OpenRow & { place: number }>(
 
 /** How many shards are asked at once: what they find beyond the page's limit is found again for the next. */
 const SHARDS_TOGETHER = 4;
-const BEFORE_ALL = new Uint8Array(16);
-const ALL_SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
 type Found = SweepPage['destinations'][number] & { position: string };
 
@@ -69,7 +68,7 @@ export const sweep: Read<'sweep'> = ({ read }, { after, limit, shards = ALL_SHAR
     while (left.length > 0 && found.length < limit) {
       const missing = limit - found.length;
       const pages = left.splice(0, SHARDS_TOGETHER).map((shard) => {
-        const first = shard === from.shard ? from.destination : BEFORE_ALL;
+        const first = shard === from.shard ? from.destination : ID_BYTES_MIN;
         return sweepShard(tx, shard, { after: first, limit: missing });
       });
       found.push(...(await Promise.all(pages)).flat());
@@ -123,7 +122,7 @@ function toSweepPage(found: Found[], limit: number, isEnd: boolean): SweepPage {
 }
 
 function parsePosition(after: string | null): { shard: number; destination: Uint8Array } {
-  if (after === null) return { shard: 0, destination: BEFORE_ALL };
+  if (after === null) return { shard: 0, destination: ID_BYTES_MIN };
   const [shard, destination] = after.split(':') as [string, string];
   return { shard: Number(shard), destination: new Uint8Array(Buffer.from(destination, 'hex')) };
 }

@@ -4,7 +4,7 @@ import { selects } from '../../../../model/event-type.ts';
 import type { TypeSelection } from '../../../../model/event-type.ts';
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
-import { originCode } from '../../../rows/codec.ts';
+import { originCode, ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, toEvent, toScheduled } from '../../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../../rows/event-rows.ts';
 import { idRange } from '../../../rows/page.ts';
@@ -25,7 +25,6 @@ const TABLES = ['open_deliveries', 'done_deliveries'] as const;
 
 /** A delivery that has ended waits for no forced attempt. */
 const FALLBACK = { open_deliveries: 'd.fallback_status', done_deliveries: 'NULL::int2 AS fallback_status' };
-const BEFORE_ALL = new Uint8Array(16);
 
 const SELECT_ALL = statementOfEveryShard<EventRow>(
   'events_all',
@@ -77,7 +76,7 @@ export const readEvent: Read<'readEvent'> = async ({ read, horizons }, { environ
     const [[row], [body], deliveries] = await Promise.all([
       tx.run(SELECT_EVENT, [...keyOf(id), environment]),
       tx.run(SELECT_BODY, keyOf(id)),
-      tx.run(SELECT_PAGE, [idBytes(id), environment, BEFORE_ALL]),
+      tx.run(SELECT_PAGE, [idBytes(id), environment, ID_BYTES_MIN]),
     ]);
     if (row === undefined) return null;
     const isErased = body === undefined || horizons.hides('bodies', id);
@@ -90,7 +89,7 @@ export const readScheduledDeliveries: Read<'readScheduledDeliveries'> = async ({
   const { environment, eventId, which, after } = request;
   if (horizons.hides('rows', eventId)) return [];
   const select = which === 'first' ? SELECT_FIRST : SELECT_PAGE;
-  const last = after === null ? BEFORE_ALL : idBytes(after);
+  const last = after === null ? ID_BYTES_MIN : idBytes(after);
   return read(async (tx) => (await tx.run(select, [idBytes(eventId), environment, last])).map(toScheduled));
 };
 
@@ -105,7 +104,7 @@ export const listEvents: Read<'listEvents'> = ({ read, horizons }, request) =>
 /** The first page of the newest deliveries of an event that has many. */
 async function readShown(tx: Tx, environment: number, id: EventId): Promise<ScheduledRow[]> {
   const shown = await tx.run(SELECT_SHOWN, [idBytes(id)]);
-  const before = shown[DELIVERIES_SHOWN_MAX]?.id ?? BEFORE_ALL;
+  const before = shown[DELIVERIES_SHOWN_MAX]?.id ?? ID_BYTES_MIN;
   return tx.run(SELECT_PAGE, [idBytes(id), environment, before]);
 }
 

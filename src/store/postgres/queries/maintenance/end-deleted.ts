@@ -1,5 +1,6 @@
 // Writes into rows what reads show of a deleted destination's unfinished deliveries.
 import { formatId, idShard } from '../../../../model/id.ts';
+import { ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
@@ -25,12 +26,11 @@ const SETTLE = statement<never>('destinations_settle', 'UPDATE destinations SET 
 
 /** An accept that read the configuration before the deletion may still be on its way to its commit; not for so long. */
 const SETTLED_AFTER_MS = 60_000;
-const BEFORE_ALL = new Uint8Array(16);
 
 export const endDeletedDeliveries: Write<'endDeletedDeliveries'> = async (context, { now, budgetMs }) => {
   const { clock, read, write } = context;
   const ended = new EndedTally();
-  let after: Uint8Array = BEFORE_ALL;
+  let after: Uint8Array = ID_BYTES_MIN;
 
   const endSome = async (): Promise<number | null> => {
     const [destination] = await read((tx) => tx.run(SELECT_UNSETTLED, [after]));

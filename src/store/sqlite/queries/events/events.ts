@@ -4,7 +4,7 @@ import { selects } from '../../../../model/event-type.ts';
 import type { TypeSelection } from '../../../../model/event-type.ts';
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { EventId } from '../../../../model/id.ts';
-import { originCode } from '../../../rows/codec.ts';
+import { originCode, ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, toEvent, toScheduled } from '../../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../../rows/event-rows.ts';
 import { idRange } from '../../../rows/page.ts';
@@ -50,15 +50,13 @@ const SELECT_SCHEDULED = selectScheduled('');
 const SELECT_BEFORE_SHOWN = statement<{ id: Uint8Array }>(`
   SELECT id FROM deliveries WHERE event_id = ? ORDER BY id DESC LIMIT 1 OFFSET ${DELIVERIES_SHOWN_MAX}`);
 
-const BEFORE_ALL = new Uint8Array(16);
-
 export const readEvent: Read<'readEvent'> = ({ sql, read }, request) =>
   read(() => {
     const { environment } = request;
     const id = idBytes(request.id);
     const row = sql(SELECT_ONE).get(environment, id);
     if (row === undefined) return null;
-    const after = sql(SELECT_BEFORE_SHOWN).get(id)?.id ?? BEFORE_ALL;
+    const after = sql(SELECT_BEFORE_SHOWN).get(id)?.id ?? ID_BYTES_MIN;
     const deliveries = sql(SELECT_SCHEDULED).all(id, environment, after).map(toScheduled);
     return { event: toEvent(row), body: sql(SELECT_BODY).get(id)?.body ?? null, deliveries };
   });
@@ -67,7 +65,7 @@ export const readScheduledDeliveries: Read<'readScheduledDeliveries'> = ({ sql, 
   read(() => {
     const { environment, eventId, which, after } = request;
     const select = which === 'first' ? SELECT_FIRST_SCHEDULED : SELECT_SCHEDULED;
-    const last = after === null ? BEFORE_ALL : idBytes(after);
+    const last = after === null ? ID_BYTES_MIN : idBytes(after);
     return sql(select).all(idBytes(eventId), environment, last).map(toScheduled);
   });
 

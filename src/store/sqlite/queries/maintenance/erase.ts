@@ -2,7 +2,7 @@
 // there is nothing left to send.
 import { firstIdBytesAt } from '../../../../model/id.ts';
 import { expire } from '../../../../model/transitions.ts';
-import { isUnfinished } from '../../../rows/codec.ts';
+import { isUnfinished, ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { toEnding } from '../../../rows/delivery-rows.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
@@ -36,8 +36,6 @@ const SELECT_DELIVERIES = statement<DeliveryRow>(`
 
 const DELETE_BODY = statement('DELETE FROM event_bodies WHERE event_id = ?');
 
-const BEFORE_ALL = new Uint8Array(16);
-
 export const eraseBodies: Write<'eraseBodies'> = (context, { cutoff, now, budgetMs }) => {
   const { sql } = context;
   const end = firstIdBytesAt(cutoff);
@@ -48,7 +46,7 @@ export const eraseBodies: Write<'eraseBodies'> = (context, { cutoff, now, budget
     const eventId = sql(SELECT_OLDEST).get(end)?.event_id;
     if (eventId === undefined) return null;
     const isGoingOn = position !== null && Buffer.compare(position.eventId, eventId) === 0;
-    const rows = sql(SELECT_DELIVERIES).all(eventId, isGoingOn ? position!.after : BEFORE_ALL);
+    const rows = sql(SELECT_DELIVERIES).all(eventId, isGoingOn ? position!.after : ID_BYTES_MIN);
     const expired = rows.reduce((sum, row) => sum + expireDelivery(context, row, { now, ended }), 0);
     if (rows.length === ROWS_PER_STEP) {
       position = { eventId, after: rows.at(-1)!.id };
