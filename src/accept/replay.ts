@@ -1,9 +1,9 @@
 // Replaying an event: new deliveries for an old event, matched against the subscriptions as they are now.
 import type { Configuration } from '../configuration/follower.ts';
+import { toNewRow } from '../model/delivery.ts';
 import type { Delivery, OpenDelivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import type { Event } from '../model/event.ts';
-import { idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -78,8 +78,11 @@ export function createReplays(options: ReplayOptions) {
     const open = deliveries.filter(({ id }) => !isDead.has(id));
     if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), event, body);
     options.observer.scheduled({ origin: 'replay', event, body, deliveries, backlogFull: isDead, dueAt: now });
-    const made = { event, dueAt: now };
-    return listRows(deliveries, (delivery) => toRow(delivery, made, configuration, isDead.has(delivery.id)));
+    const made = { event, origin: 'replay', dueAt: now } as const;
+    return deliveries.values().map((delivery) => {
+      const isPaused = configuration.destinations.get(delivery.destinationId)?.status === 'paused';
+      return toNewRow(delivery, made, { isDead: isDead.has(delivery.id), isPaused });
+    });
   };
 
   return {
@@ -105,15 +108,13 @@ export function createReplays(options: ReplayOptions) {
 /** Null: it would make more deliveries than one replay may. */
 async function matchForReplay(
   configuration: Configuration,
-  { event, body: bytes }: StoredEvent,
+  { event, body }: StoredEvent,
   destinationIds: string[] | null,
   { ids, maxFanout: max }: ReplayOptions,
 ): Promise<MatchedDeliveries | null> {
-  const body = toStoredBody(bytes);
-  if (destinationIds === null) return matchDeliveries(configuration, { type: event.type, body }, { ids, max });
-  const scope = { ids, max, destinationIds: new Set(destinationIds) };
-  const matched = await matchDeliveries(configuration, { type: event.type, body }, scope);
-  if (matched !== null) assertAllMatched(matched.deliveries, destinationIds);
+  const scope = { ids, max, destinationIds: destinationIds === null ? undefined : new Set(destinationIds) };
+  const matched = await matchDeliveries(configuration, { type: event.type, body: toStoredBody(body) }, scope);
+  if (matched !== null && destinationIds !== null) assertAllMatched(matched.deliveries, destinationIds);
   return matched;
 }
 
@@ -142,36 +143,4 @@ function cannotReplay(reason: 'not_found' | 'too_old'): ApiError {
   return reason === 'not_found'
     ? new ApiError('event_not_found', 'there is no event of this id in this environment')
     : new ApiError('event_too_old', 'the body of this event has been erased; post it anew');
-}
-
-function* listRows(deliveries: readonly NewDelivery[], toDelivery: (delivery: NewDelivery) => Delivery) {
-  for (const delivery of deliveries) yield toDelivery(delivery);
-}
-
-/** The list row of a delivery that was just made. */
-function toRow(
-  delivery: NewDelivery,
-  { event, dueAt }: { event: Event; dueAt: number },
-  configuration: Configuration,
-  isDead: boolean,
-): Delivery {
-  const createdAt = idTime(delivery.id);
-  const isPaused = configuration.destinations.get(delivery.destinationId)?.status === 'paused';
-  return {
-    id: delivery.id,
-    eventId: event.id,
-    eventType: event.type,
-    destinationId: delivery.destinationId,
-    subscriptionId: delivery.subscriptionId,
-    status: isDead ? 'dead' : 'pending',
-    deadReason: isDead ? 'backlog_full' : null,
-    origin: 'replay',
-    attemptCount: 0,
-    retryCount: 0,
-    responseCodes: [],
-    nextAttemptAt: isDead || isPaused ? null : dueAt,
-    createdAt,
-    updatedAt: createdAt,
-    completedAt: isDead ? createdAt : null,
-  };
 }

@@ -1,5 +1,7 @@
 // One event for one destination through one subscription, and the states it goes through.
 import type { Attempt } from './attempt.ts';
+import type { Event } from './event.ts';
+import { idTime } from './id.ts';
 import type { DeliveryId, DestinationId, EventId, SubscriptionId } from './id.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'retrying', 'succeeded', 'dead'] as const;
@@ -37,6 +39,32 @@ export type Delivery = {
   updatedAt: number;
   completedAt: number | null;
 };
+
+/** The list row of a delivery that was just made, and of which nothing was sent yet. `dueAt`: Unix ms. */
+export function toNewRow(
+  { id, destinationId, subscriptionId }: Pick<Delivery, 'id' | 'destinationId' | 'subscriptionId'>,
+  { event, origin, dueAt }: { event: Pick<Event, 'id' | 'type'>; origin: DeliveryOrigin; dueAt: number },
+  { isDead, isPaused }: { isDead: boolean; isPaused: boolean },
+): Delivery {
+  const createdAt = idTime(id);
+  return {
+    id,
+    eventId: event.id,
+    eventType: event.type,
+    destinationId,
+    subscriptionId,
+    status: isDead ? 'dead' : 'pending',
+    deadReason: isDead ? 'backlog_full' : null,
+    origin,
+    attemptCount: 0,
+    retryCount: 0,
+    responseCodes: [],
+    nextAttemptAt: isDead || isPaused ? null : dueAt,
+    createdAt,
+    updatedAt: createdAt,
+    completedAt: isDead ? createdAt : null,
+  };
+}
 
 /** The single read adds the whole history, oldest first. */
 export type DeliveryWithAttempts = Delivery & { attempts: Attempt[] };

@@ -1,11 +1,10 @@
 // From what the core tells an observer to messages. Telling must be quick, and it does not say all that lists show of
 // an attempt's delivery: so it is noted, and rows are read from the store for many attempts at once.
 import type { Attempt } from '../model/attempt.ts';
-import { RESPONSE_CODES_MAX } from '../model/delivery.ts';
+import { RESPONSE_CODES_MAX, toNewRow } from '../model/delivery.ts';
 import type { Delivery } from '../model/delivery.ts';
 import type { Destination } from '../model/destination.ts';
 import type { Event } from '../model/event.ts';
-import { idTime } from '../model/id.ts';
 import type { DeliveryId, DestinationId, MessageId } from '../model/id.ts';
 import type { FinishedAttempt, Scheduled } from '../model/observer.ts';
 import { READ_DELIVERIES_MAX } from '../store/store.ts';
@@ -13,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import { bodyMembersOf } from './message.ts';
 import type { Message } from './message.ts';
 import { messagesOf, Notes } from './notes.ts';
-import type { Accepted, Note } from './notes.ts';
+import type { Note } from './notes.ts';
 
 /** How resources are written as JSON: as lists show them. */
 export type Writers = {
@@ -125,7 +124,7 @@ export class Feed {
       case 'event':
         return [this.#makeEvent(note)];
       case 'deliveries':
-        return note.deliveries.map((made) => this.#makeDelivery(this.#newRow(note.accepted, made)));
+        return this.#makeDeliveries(note);
       case 'attempt':
         return this.#makeAttempt(note, rows.get(note.id));
       case 'delivery':
@@ -140,6 +139,13 @@ export class Feed {
     const data = write.event(event);
     const destinations = new Set(deliveries.map(({ destinationId }) => destinationId));
     return { id: nextId(), kind: 'event', destinations, eventType: event.type, status: null, data, bodyMembers };
+  }
+
+  #makeDeliveries({ accepted, deliveries }: Note & { about: 'deliveries' }): Message[] {
+    return deliveries.map((made) => {
+      const isPaused = this.#options.isPaused(made.destinationId);
+      return this.#makeDelivery(toNewRow(made, accepted, { isDead: accepted.backlogFull.has(made.id), isPaused }));
+    });
   }
 
   #makeDelivery(row: Delivery): Message {
@@ -157,30 +163,6 @@ export class Feed {
   #about(kind: 'attempt' | 'delivery', { destinationId, eventType, status }: Delivery) {
     const id = this.#options.nextId();
     return { id, kind, destinations: destinationId, eventType, status, bodyMembers: '' };
-  }
-
-  /** A row that nothing has happened to. */
-  #newRow({ origin, event, backlogFull, dueAt }: Accepted, made: Scheduled['deliveries'][number]): Delivery {
-    const { id, destinationId, subscriptionId } = made;
-    const isDead = backlogFull.has(id);
-    const createdAt = idTime(id);
-    return {
-      id,
-      eventId: event.id,
-      eventType: event.type,
-      destinationId,
-      subscriptionId,
-      status: isDead ? 'dead' : 'pending',
-      deadReason: isDead ? 'backlog_full' : null,
-      origin,
-      attemptCount: 0,
-      retryCount: 0,
-      responseCodes: [],
-      nextAttemptAt: isDead || this.#options.isPaused(destinationId) ? null : dueAt,
-      createdAt,
-      updatedAt: createdAt,
-      completedAt: isDead ? createdAt : null,
-    };
   }
 }
 

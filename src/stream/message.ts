@@ -1,4 +1,5 @@
 // One message of a stream: what it says, as JSON that was made once for all who read it, and what filters go by.
+import { selects } from '../model/event-type.ts';
 import type { TypeSelection } from '../model/event-type.ts';
 import type { MessageId } from '../model/id.ts';
 
@@ -46,13 +47,6 @@ export function matches(filter: StreamFilter, subject: Subject): boolean {
 
 function isAbout({ destinations }: Subject, id: string): boolean {
   return typeof destinations === 'string' ? destinations === id : destinations.has(id);
-}
-
-function selects(selection: TypeSelection, type: string): boolean {
-  if ('exact' in selection) return type === selection.exact;
-  const { prefix, depth } = selection;
-  if (!type.startsWith(`${prefix}.`)) return false;
-  return depth === 'any' || !type.includes('.', prefix.length + 1);
 }
 
 // As the format has it (https://html.spec.whatwg.org/multipage/server-sent-events.html): `data` is one line, for JSON
