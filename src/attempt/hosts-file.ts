@@ -48,12 +48,7 @@ function parseHosts(text: string): Names {
   for (const line of text.split('\n')) {
     const [address = '', ...aliases] = line.replace(/#.*/, '').trim().split(/\s+/);
     if (isIP(address) === 0) continue;
-    for (const alias of aliases) {
-      const name = alias.toLowerCase();
-      const addresses = names.get(name);
-      if (addresses === undefined) names.set(name, [address]);
-      else addresses.push(address);
-    }
+    for (const alias of aliases) names.getOrInsert(alias.toLowerCase(), []).push(address);
   }
   return names;
 }

@@ -38,8 +38,7 @@ export function createChanges(options: {
   /** Resolves when something is said about the destination, or after a while. */
   const hear = async (destinationId: DestinationId, waitMs: number): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const waiters = waiting.get(destinationId) ?? new Set();
-    waiting.set(destinationId, waiters.add(resolve));
+    const waiters = waiting.getOrInsert(destinationId, new Set()).add(resolve);
     await Promise.race([promise, delay(clock, waitMs)]);
     waiters.delete(resolve);
     if (waiters.size === 0) waiting.delete(destinationId);

@@ -95,8 +95,7 @@ class FollowedEnvironment {
     const destinationId = this.configuration.destinations.get(subscription.destinationId)?.id;
     const entry = toMatchEntry({ ...subscription, destinationId: destinationId ?? subscription.destinationId });
     this.configuration.matcher.add(entry);
-    const ids = this.#subscriptionsOf.get(entry.destinationId) ?? new Set();
-    this.#subscriptionsOf.set(entry.destinationId, ids.add(entry.id));
+    this.#subscriptionsOf.getOrInsertComputed(entry.destinationId, () => new Set()).add(entry.id);
   }
 
   #removeSubscription(id: SubscriptionId): void {

@@ -43,10 +43,9 @@ export class TestRequests {
   /** Rejects with ApiError `rate_limited` or `unavailable`; a receiver that fails is a result. */
   async send(destination: DestinationWithKeys, event: TestEvent): Promise<TestAttempt> {
     if (this.#isStopped) throw new ApiError('unavailable', 'this node is being stopped', { retryAfterSeconds: 1 });
-    const underWay = this.#underWay.get(destination.environment) ?? new Set();
+    const underWay = this.#underWay.getOrInsert(destination.environment, new Set());
     if (underWay.size >= AT_ONCE_MAX) throw tooMany('too many tests are under way; wait for their answers');
     this.#takeTurn(destination.id);
-    this.#underWay.set(destination.environment, underWay);
     const aborter = new Aborter();
     underWay.add(aborter);
     try {

@@ -75,12 +75,7 @@ class Writer {
   #find({ path }: FilterTest): string {
     const value = path.singular ? this.#inspection.valueAt(path) : this.#inspection.select(path).values;
     if (typeof value !== 'object' || value === null) return showValue(value ?? null, this.#work);
-    let shown = this.#shown.get(value);
-    if (shown === undefined) {
-      shown = showValue(value, this.#work);
-      this.#shown.set(value, shown);
-    }
-    return shown;
+    return this.#shown.getOrInsertComputed(value, () => showValue(value, this.#work));
   }
 }
 

@@ -106,7 +106,7 @@ export class IndexedMatcher implements Matcher {
 
   /** The patterns that would match an event type with one segment more or less; some may have no subscription. */
   listNear(type: string): string[] {
-    return [...listPatternsNear(type), ...take(itemsOf(this.#longer.get(type)), EXPLAINED_MAX)];
+    return [...listPatternsNear(type), ...Iterator.from(itemsOf(this.#longer.get(type))).take(EXPLAINED_MAX)];
   }
 
   *#entriesOf(patterns: readonly string[]): Generator<MatchEntry> {
@@ -135,14 +135,6 @@ export class IndexedMatcher implements Matcher {
 function findShorterType(pattern: string): string | null {
   const shorter = parentOf(pattern);
   return shorter.includes('.') && !pattern.endsWith('*') ? shorter : null;
-}
-
-function* take<T>(items: Iterable<T>, max: number): Generator<T> {
-  let count = 0;
-  for (const item of items) {
-    if (count++ >= max) return;
-    yield item;
-  }
 }
 
 // The destination that an event of the service's own is about. It does not get the event: its trouble would be told to

@@ -93,9 +93,7 @@ export class PatternIndex {
 
   #openPath(path: FilterPath): PathIndex {
     this.#paths ??= new Map();
-    const index = this.#paths.get(path.key) ?? { path, byValue: new Map<Scalar, Bucket<MatchEntry>>() };
-    this.#paths.set(path.key, index);
-    return index;
+    return this.#paths.getOrInsertComputed(path.key, () => ({ path, byValue: new Map() }));
   }
 }
 

@@ -1,7 +1,6 @@
 // What became known of each destination since it was last stored: when an attempt ended, when one succeeded, what the
 // last failure was (Activity), bounded by the destinations that were attempted in the meantime; and how much happens
 // just now (LastMinute).
-import { OUTCOMES } from '../model/attempt.ts';
 import type { DestinationActivity } from '../model/condition.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { FinishedAttempt, Observer, Scheduled } from '../model/observer.ts';
@@ -71,7 +70,6 @@ export function latest(before: Heard, after: Heard | undefined): Heard {
 // others of it (a pulse), so that any node can answer for all.
 
 const SECONDS = 60;
-const [SUCCEEDED] = OUTCOMES;
 
 type Slot = { second: number; events: number; attempts: number; succeeded: number };
 
@@ -100,7 +98,7 @@ export class LastMinute implements Observer {
   readonly attempted = ({ delivery, result }: FinishedAttempt): void => {
     const slot = this.#slot(delivery.environment);
     slot.attempts++;
-    if (result.outcome === SUCCEEDED) slot.succeeded++;
+    if (result.outcome === 'succeeded') slot.succeeded++;
   };
 
   sum(environment: number): Omit<Pulse, 'inFlight' | 'oldestDueAt'> {

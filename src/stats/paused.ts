@@ -7,8 +7,7 @@ export class PausedDestinations implements Observer {
   readonly #byEnvironment = new Map<number, Set<DestinationId>>();
 
   readonly destinationChanged = ({ id, environment, status }: DestinationWithKeys): void => {
-    const paused = this.#byEnvironment.get(environment) ?? new Set();
-    this.#byEnvironment.set(environment, paused);
+    const paused = this.#byEnvironment.getOrInsertComputed(environment, () => new Set());
     if (status === 'paused') paused.add(id);
     else paused.delete(id);
   };

@@ -5,7 +5,7 @@
 // The lock proves nothing if the file is a copy: of a disk, in an image of this machine, in a container made from
 // another. So a file's name says where it was made, the kernel's boot and the file's own number there, and what
 // does not agree is no proof. Without one the lease is waited for, as for a node on another machine.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isId } from '../model/id.ts';
@@ -32,7 +32,7 @@ type Options = {
 export async function holdLifeFile({ node, databaseUrl, folder }: Options): Promise<LifeFile | null> {
   const { nameDatabase } = await import('./postgres/wire/database-address.ts');
   const { lockFile } = await import('./sqlite/file/file-lock.ts');
-  const digest = createHash('sha256').update(nameDatabase(databaseUrl)).digest('hex').slice(0, 16);
+  const digest = hash('sha256', nameDatabase(databaseUrl)).slice(0, 16);
   try {
     const bootId = readFileSync(BOOT_ID, 'utf8').trim();
     claimFolder(folder);

@@ -1,5 +1,6 @@
 // Leaves an environment's messages in the store for other nodes, in batches: at once when nothing was left for a while,
 // else together. What waits is bounded; what does not fit is counted as lost.
+import { delay } from '../runtime/clock.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Message } from './message.ts';
 
@@ -55,7 +56,7 @@ export class Outgoing {
       const number = this.number + 1;
       await this.#write({ number, ...this.#take() });
       this.number = number;
-      await new Promise<void>((resolve) => this.#clock.setTimer(resolve, this.#isMuch() ? 0 : INTERVAL_MS));
+      await delay(this.#clock, this.#isMuch() ? 0 : INTERVAL_MS);
     }
     this.#isBusy = false;
   }

@@ -92,11 +92,7 @@ export class Subscriber {
     if (this.#missed !== 0) this.#push(formatGap({ id: this.#ring.lastDropped, missed: this.#missed }));
     this.#missed = 0;
     const key = `${this.#place} ${this.#view}`;
-    let chunk = chunks.get(key);
-    if (chunk === undefined) {
-      chunk = this.#makeChunk();
-      chunks.set(key, chunk);
-    }
+    const chunk = chunks.getOrInsertComputed(key, () => this.#makeChunk());
     this.#place = chunk.end;
     if (chunk.bytes.length > 0) this.#push(chunk.bytes);
   }

@@ -1,6 +1,6 @@
 // Ids of traces and spans, each derived from the id of what it is about: every node, after every restart, names the
 // trace of an event and the spans of a delivery alike, and nothing is kept for traces but the event's traceparent.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { idBytes } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
 
@@ -28,5 +28,5 @@ export function traceIdOf(id: EventId): string {
 
 /** `subject`: an event's id, a delivery's, or `<delivery>/<attempt>`. 8 bytes, as hex. */
 export function spanIdOf(subject: string): string {
-  return createHash('sha256').update(subject).digest('hex').slice(0, 16);
+  return hash('sha256', subject).slice(0, 16);
 }

@@ -105,11 +105,7 @@ export function presentAttempt({ responseHeaders, responseBody, ...attempt }: At
 /** A header may come more than once: its values in the order received. */
 function groupHeaders(headers: readonly (readonly [string, string])[]): Record<string, string[]> {
   const groups = new Map<string, string[]>();
-  for (const [name, value] of headers) {
-    const values = groups.get(name);
-    if (values === undefined) groups.set(name, [value]);
-    else values.push(value);
-  }
+  for (const [name, value] of headers) groups.getOrInsert(name, []).push(value);
   return Object.fromEntries(groups);
 }
 

@@ -72,11 +72,7 @@ function shareIn(filter: Filter): Filter {
       return { operator: filter.operator, parts: filter.parts.map(shareIn) };
     case '$not':
       return { operator: '$not', part: shareIn(filter.part) };
-    default: {
-      const { key } = filter.path;
-      const path = paths.get(key) ?? filter.path;
-      paths.set(key, path);
-      return { ...filter, path };
-    }
+    default:
+      return { ...filter, path: paths.getOrInsert(filter.path.key, filter.path) };
   }
 }

@@ -8,9 +8,7 @@ export class EndedTally {
 
   add(destination: Uint8Array, environment: number): void {
     const destinationId = formatId('dst', destination);
-    const known = this.#byDestination.get(destinationId);
-    if (known === undefined) this.#byDestination.set(destinationId, { environment, destinationId, count: 1 });
-    else known.count++;
+    this.#byDestination.getOrInsert(destinationId, { environment, destinationId, count: 0 }).count++;
   }
 
   list(): EndedUnsent[] {
