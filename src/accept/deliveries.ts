@@ -8,8 +8,7 @@ import { idShard } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
 import { born } from '../model/transitions.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createGroupCommit } from '../runtime/group-commit.ts';
-import type { GroupCommit } from '../runtime/group-commit.ts';
+import { GroupCommit } from '../runtime/group-commit.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, AcceptResult, NewEvent, ReplayRequest, ReplayResult, Store } from '../store/store.ts';
 import type { EventBody } from './incoming-event.ts';
@@ -25,7 +24,7 @@ export type MatchedDeliveries = { configVersion: number; deliveries: NewDelivery
 export function matchDeliveries(
   configuration: Configuration,
   event: { type: string; body: EventBody },
-  { ids, max, destinationIds }: { ids: Ids; max: number; destinationIds?: ReadonlySet<string> },
+  { ids, max, destinationIds }: { ids: Ids; max: number; destinationIds?: ReadonlySet<string> | undefined },
 ): MatchedDeliveries | null | Promise<MatchedDeliveries | null> {
   let configVersion = configuration.version;
   const onLate = (): void => void (configVersion = configuration.version);
@@ -119,7 +118,7 @@ export function createAcceptBatches(options: {
   clock: Clock;
 }): GroupCommit<NewEvent, AcceptResult> {
   const { store, clock } = options;
-  return createGroupCommit({
+  return new GroupCommit({
     clock,
     lane: store.lanes?.accepting,
     limits: { batch: BATCH_MAX, waiting: WAITING_MAX },
@@ -139,7 +138,7 @@ export function createReplayTurns(options: {
 }): GroupCommit<ReplayRequest, ReplayResult> {
   const { store, clock } = options;
   const lane = store.lanes?.accepting;
-  return createGroupCommit({
+  return new GroupCommit({
     clock,
     lane: lane?.areParallel ? { ...lane, itemsMin: 1 } : undefined,
     limits: { batch: { ...BATCH_MAX, items: 1 }, waiting: { ...WAITING_MAX, items: WAITING_REPLAYS_MAX } },

@@ -9,7 +9,7 @@ import { VERSION } from '../config.ts';
 import type { Settings } from '../config.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-export type Network = Pick<Attempter, 'perform' | 'allowProbe' | 'probe' | 'close'> & Pick<Guard, 'checkUrl'>;
+export type Network = Pick<Attempter, 'perform' | 'probe' | 'close'> & Pick<Guard, 'checkUrl'>;
 
 export function createNetwork(options: {
   settings: Pick<Settings, 'TEST_SUBNETS' | 'ALLOW_SUBNETS' | 'REACHABILITY_PER_MINUTE'>;

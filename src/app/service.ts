@@ -28,7 +28,6 @@ import { createBase } from './base.ts';
 import type { Base, ServiceOptions } from './base.ts';
 import { createDashboard } from './dashboard.ts';
 import { createLoops } from './loops.ts';
-import type { Network } from './network.ts';
 import { createIdentity, createNode } from './node.ts';
 import { createNotices } from './notices.ts';
 import { AttemptLog, createMeter, labelsOf, sumOf, watchParts } from './observers.ts';
@@ -296,7 +295,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     testDestination: (destination, event) => tests.send(destination, event),
     streams: hub,
     checkUrl: network.checkUrl,
-    probe: settings.REACHABILITY_CHECK === 'off' ? null : createProbe(network),
+    probe: settings.REACHABILITY_CHECK === 'off' ? null : network.probe,
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),
     readiness: parts.readiness,
     metricsText: () => metrics.registry.metrics(),
@@ -324,10 +323,6 @@ function createTests({ store, network, clock, ids, modes }: Base): TestRequests 
     modeOf,
     reserve: cluster === undefined ? null : (request) => cluster.reserveTest(request),
   });
-}
-
-function createProbe({ allowProbe, probe }: Network): NonNullable<ApiServices['probe']> {
-  return async ({ environment, mode, url }) => (allowProbe(environment) ? probe(url, mode) : 'rate_limited');
 }
 
 /** A pause that nobody asked for is worth a warning. */

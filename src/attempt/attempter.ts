@@ -4,7 +4,7 @@ import { createConnect } from './connect.ts';
 import type { Guard } from './guard.ts';
 import { createPerform } from './perform.ts';
 import { createPools } from './pools.ts';
-import { createReachability } from './reachability.ts';
+import { createProbe } from './reachability.ts';
 import type { Resolver } from './resolver.ts';
 
 export type Attempter = ReturnType<typeof createAttempter>;
@@ -23,12 +23,9 @@ export function createAttempter(options: {
   const { guard, resolver, clock, version, onFault } = options;
   const connect = createConnect({ guard, resolver, clock });
   const pools = createPools({ connect, clock });
-  const reachability = createReachability({ connect, clock, perMinute: options.probesPerMinute });
   return {
     perform: createPerform({ pools, clock, version, onFault }),
-    /** Whether an environment may have a URL probed now; ask right before `probe`, in the same turn. */
-    allowProbe: reachability.allow,
-    probe: reachability.probe,
+    probe: createProbe({ connect, clock, perMinute: options.probesPerMinute }),
     /** Closes idle connections; attempts on the wire end by themselves or by their abort. */
     close: (): void => pools.close(),
     stats: () => ({ idleConnections: pools.stats().idle }),

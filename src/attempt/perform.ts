@@ -172,7 +172,7 @@ function endOfReply(reply: Reply, timeoutMs: number, now: number): AttemptEnd {
     responseHeaders: headers,
     responseBody: reply.body,
     responseBodyTruncated: reply.isBodyTruncated,
-    error: clip(explainReply(reply, timeoutMs)),
+    error: clip(EXPLANATION_OF_END[reply.end](reply, timeoutMs)),
     retryAfterAt: mayAskToWait ? findRetryAfter(headers!, now) : null,
   };
 }
@@ -219,6 +219,7 @@ function outcomeOf({ end, code }: Reply): Outcome {
   return isSuccess(code) ? 'succeeded' : 'bad_status';
 }
 
+/** Null on success. */
 const EXPLANATION_OF_END: Record<ReplyEnd, (reply: Reply, timeoutMs: number) => string | null> = {
   complete: explainAnswer,
   body_limit: explainAnswer,
@@ -233,11 +234,6 @@ const EXPLANATION_OF_END: Record<ReplyEnd, (reply: Reply, timeoutMs: number) => 
   interim_unwanted: () => 'answered with interim responses (1xx) that were not asked for',
   malformed: ({ detail }) => `the answer is not HTTP/1.1: ${detail}`,
 };
-
-/** Null on success. `timeoutMs` is the attempt's deadline. */
-function explainReply(reply: Reply, timeoutMs: number): string | null {
-  return EXPLANATION_OF_END[reply.end](reply, timeoutMs);
-}
 
 function explainAnswer({ code }: Reply): string | null {
   return isSuccess(code) ? null : explainStatus(code!);

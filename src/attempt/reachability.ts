@@ -11,8 +11,8 @@ const PROBES_AT_ONCE_MAX = 20;
 const WINDOW_MS = 60_000;
 const LIVE_FAILURE_MS_MIN = 1_000;
 
-/** Beyond 20 at once it refuses instead of queueing: a probe may take 5 s, and its caller waits for an answer. */
-export function createReachability(options: { connect: Connect; clock: Clock; perMinute: number }) {
+/** `perMinute`: of each environment. */
+export function createProbe(options: { connect: Connect; clock: Clock; perMinute: number }) {
   const { connect, clock, perMinute } = options;
   let windowEndsAt = Number.NEGATIVE_INFINITY;
   let usedInWindow = new Map<number, number>();
@@ -33,27 +33,29 @@ export function createReachability(options: { connect: Connect; clock: Clock; pe
     }
   };
 
-  return {
-    /**
-     * Whether this environment may probe now; counts as its probe. Asked right before `probe`, in the same turn,
-     * it also holds the number of probes at once.
-     */
-    allow: (environment: number): boolean => {
-      if (clock.monotonic() >= windowEndsAt) {
-        windowEndsAt = clock.monotonic() + WINDOW_MS;
-        usedInWindow = new Map();
-      }
-      const used = usedInWindow.get(environment) ?? 0;
-      if (used >= perMinute || underWay >= PROBES_AT_ONCE_MAX) return false;
-      usedInWindow.set(environment, used + 1);
-      return true;
-    },
-    /** Never rejects. In live mode a failure takes at least a second, whatever failed. */
-    probe: async (url: URL, mode: Mode): Promise<'reachable' | 'unreachable'> => {
-      const earliestFailure = mode === 'live' ? delay(clock, LIVE_FAILURE_MS_MIN) : null;
-      if (await canConnect(url, mode)) return 'reachable';
-      await earliestFailure;
-      return 'unreachable';
-    },
+  /** Counts as the environment's probe. */
+  const isAllowed = (environment: number): boolean => {
+    if (clock.monotonic() >= windowEndsAt) {
+      windowEndsAt = clock.monotonic() + WINDOW_MS;
+      usedInWindow = new Map();
+    }
+    const used = usedInWindow.get(environment) ?? 0;
+    if (used >= perMinute || underWay >= PROBES_AT_ONCE_MAX) return false;
+    usedInWindow.set(environment, used + 1);
+    return true;
+  };
+
+  /**
+   * Never rejects. Beyond 20 at once it refuses instead of queueing: a probe may take 5 s, and its caller waits for an
+   * answer. In live mode a failure takes at least a second, whatever failed.
+   */
+  return async ({ environment, mode, url }: ProbeRequest): Promise<'reachable' | 'unreachable' | 'rate_limited'> => {
+    if (!isAllowed(environment)) return 'rate_limited';
+    const earliestFailure = mode === 'live' ? delay(clock, LIVE_FAILURE_MS_MIN) : null;
+    if (await canConnect(url, mode)) return 'reachable';
+    await earliestFailure;
+    return 'unreachable';
   };
 }
+
+type ProbeRequest = { environment: number; mode: Mode; url: URL };

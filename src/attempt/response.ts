@@ -116,16 +116,17 @@ interface ResponseBody {
 
 function createBody(end: BodyEnd, kept: KeptBody): ResponseBody {
   if (end === 'chunked') return new ChunkedBody(kept);
-  return end === 'close' ? new BodyUntilClose(kept) : new SizedBody(end, kept);
+  return new SizedBody(end, kept);
 }
 
 class SizedBody implements ResponseBody {
-  readonly isUntilClose = false;
+  readonly isUntilClose: boolean;
   readonly #kept: KeptBody;
   readonly #bytes: number;
 
-  constructor(bytes: number, kept: KeptBody) {
-    this.#bytes = bytes;
+  constructor(end: number | 'close', kept: KeptBody) {
+    this.isUntilClose = end === 'close';
+    this.#bytes = end === 'close' ? Number.POSITIVE_INFINITY : end;
     this.#kept = kept;
   }
 
@@ -141,25 +142,6 @@ class SizedBody implements ResponseBody {
     const end = Math.min(bytes.length, from + this.#bytes - this.#kept.offered);
     this.#kept.add(bytes, from, end);
     return end;
-  }
-}
-
-class BodyUntilClose implements ResponseBody {
-  readonly isComplete = false;
-  readonly isUntilClose = true;
-  readonly #kept: KeptBody;
-
-  constructor(kept: KeptBody) {
-    this.#kept = kept;
-  }
-
-  get wireBytes(): number {
-    return this.#kept.offered;
-  }
-
-  read(bytes: Buffer, from: number): number {
-    this.#kept.add(bytes, from, bytes.length);
-    return bytes.length;
   }
 }
 

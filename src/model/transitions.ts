@@ -10,7 +10,7 @@
 //                                            ─▶ succeeded                      forced, and had succeeded before
 //   dead (expired) ─ afterResult ─▶ succeeded                                  2xx, on the wire when it expired
 //   any ─ force ─▶ retrying, due at once ─ afterResult ─▶ succeeded, or what it was before
-//   dead ─ startAfresh ─▶ pending
+//   dead ─ born ─▶ pending
 import type { AttemptResult, AttemptTrigger } from './attempt.ts';
 import { FORCED_DUE_AT } from './delivery.ts';
 import type { DeadReason, DeliveryState, OpenDelivery, OpenState } from './delivery.ts';
@@ -175,11 +175,6 @@ export function force(delivery: DeliveryState): OpenState {
   };
 }
 
-/** The whole schedule anew. */
-function startAfresh(now: number): OpenState {
-  return born(now);
-}
-
 /** `retry_waiting`: a forced attempt, but only of one that waits for its next attempt. */
 export type SendAgain = 'retry' | 'retry_waiting' | 'replay_dead';
 export type SendAgainRefusal = 'not_found' | 'too_old' | 'destination_deleted';
@@ -195,6 +190,7 @@ export function sendAgain(
   if (how === 'replay_dead' && delivery.status !== 'dead') return 'not_found';
   if (how === 'retry_waiting' && delivery.status !== 'retrying') return 'not_found';
   if (isTooOld) return 'too_old';
-  if (how === 'replay_dead') return startAfresh(now);
+  // The whole schedule anew.
+  if (how === 'replay_dead') return born(now);
   return delivery.dueAt === FORCED_DUE_AT ? 'unchanged' : force(delivery);
 }

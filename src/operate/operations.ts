@@ -1,5 +1,5 @@
 // Asking for an operation: what it is about is counted, then it is stored, and from then on the runner works on it.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ApiKey } from '../model/api-key.ts';
 import { ApiError } from '../model/error.ts';
 import { idTime } from '../model/id.ts';
@@ -8,10 +8,8 @@ import type { Operation, OperationAction, OperationRequest } from '../model/oper
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { OperationStore } from '../store/store.ts';
-import { START, writePosition } from './position.ts';
-import type { Position } from './position.ts';
-import { NOTHING_FOUND, together } from './work.ts';
-import type { Found, Task, Work } from './work.ts';
+import { NOTHING_FOUND, START, together, writePosition } from './work.ts';
+import type { Found, Position, Task, Work } from './work.ts';
 
 /** Of an environment, running and paused together. */
 const UNFINISHED_MAX = 100;
@@ -150,7 +148,7 @@ function createCounter({ clock, workOf }: Pick<Options, 'clock' | 'workOf'>) {
 function identityOf(request: OperationRequest): Uint8Array {
   const { perSecond: _, ...about } = request;
   const sorted = 'destinationIds' in about ? { ...about, destinationIds: about.destinationIds?.toSorted() } : about;
-  return createHash('sha256').update(JSON.stringify(sorted)).digest();
+  return hash('sha256', JSON.stringify(sorted), 'buffer');
 }
 
 function inProgress(operationId: OperationId): ApiError {

@@ -9,9 +9,8 @@ import { StoreError } from '../store/store.ts';
 import type { OperationStep, Store } from '../store/store.ts';
 import { countFrom, taskOf } from './operations.ts';
 import { Pace } from './pace.ts';
-import { START, readPosition, writePosition } from './position.ts';
-import type { Position } from './position.ts';
-import type { Taken, Work } from './work.ts';
+import { readPosition, START, writePosition } from './work.ts';
+import type { Position, Taken, Work } from './work.ts';
 
 /** How soon it is noticed what was asked for, changed or taken over on another node. */
 export const OPERATE_INTERVAL_MS = 1_000;

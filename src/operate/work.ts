@@ -14,6 +14,19 @@ export type Task = {
 /** `before`: an id of the list, whose rows from there on have had their turn; null: none has. */
 export type Place = { list: number; before: string | null };
 
+export const START: Place = { list: 0, before: null };
+
+/** How far an operation has come, as its row keeps it. Counting first: then `total` is known while it works. */
+export type Position = { phase: 'counting' | 'working'; place: Place };
+
+export function writePosition(position: Position): string {
+  return JSON.stringify(position);
+}
+
+export function readPosition(text: string): Position {
+  return JSON.parse(text) as Position;
+}
+
 /** `oldest`, `newest`: Unix ms, when they were made; null: there are none. */
 export type Found = { count: number; oldest: number | null; newest: number | null };
 

@@ -9,8 +9,7 @@ import { afterResult } from '../model/transitions.ts';
 import type { Decision } from '../model/transitions.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createGroupCommit } from '../runtime/group-commit.ts';
-import type { GroupCommit } from '../runtime/group-commit.ts';
+import { GroupCommit } from '../runtime/group-commit.ts';
 import type { Random } from '../runtime/random.ts';
 import type { RecordOutcome, ResultToRecord, Store } from '../store/store.ts';
 
@@ -53,7 +52,7 @@ export class Recorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    this.#commits = createGroupCommit({
+    this.#commits = new GroupCommit({
       clock: options.clock,
       lane: options.store.lanes?.recording,
       limits: {

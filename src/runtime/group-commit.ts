@@ -20,13 +20,6 @@ type BatchLimits = {
   waiting: Load;
 };
 
-export interface GroupCommit<Item, Result> {
-  /** Resolves with the item's own result once its batch is written; null: too much is waiting already. */
-  submit(item: Item): Promise<Result> | null;
-  /** Resolves when nothing waits and nothing is being written. */
-  idle(): Promise<void>;
-}
-
 const ONE_AT_A_TIME: Lane = { batches: 1, itemsMin: Number.POSITIVE_INFINITY, areParallel: false };
 /** Of a full batch. */
 const PART_TO_SHARE = 0.5;
@@ -62,11 +55,7 @@ type Queue<Item, Result> = {
 /** What a batch has of one queue so far: its first entries. */
 type Part<Item, Result> = { queue: Queue<Item, Result>; load: Load };
 
-export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> {
-  return new Batches(options);
-}
-
-class Batches<Item, Result> implements GroupCommit<Item, Result> {
+export class GroupCommit<Item, Result> {
   readonly #options: GroupCommitOptions<Item, Result>;
   readonly #lane: Lane;
   readonly #queues = new Map<number, Queue<Item, Result>>();
@@ -81,6 +70,7 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
     this.#lane = options.lane ?? ONE_AT_A_TIME;
   }
 
+  /** Resolves with the item's own result once its batch is written; null: too much is waiting already. */
   submit(item: Item): Promise<Result> | null {
     const { unitsOf, bytesOf } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
@@ -94,6 +84,7 @@ class Batches<Item, Result> implements GroupCommit<Item, Result> {
     return promise;
   }
 
+  /** Resolves when nothing waits and nothing is being written. */
   idle(): Promise<void> {
     const isIdle = this.#writing === 0 && this.#load.items === 0;
     return isIdle ? Promise.resolve() : new Promise((resolve) => this.#idleWaiters.push(resolve));

@@ -143,7 +143,6 @@ const guard = createGuard({ testSubnets: [], allowSubnets: [] });
 export const NO_NETWORK: Network = {
   checkUrl: (url, mode) => guard.checkUrl(url, mode),
   perform: () => assert.fail('an attempt'),
-  allowProbe: () => true,
   probe: () => assert.fail('a probe'),
   close: () => undefined,
 };

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import { ConnectError } from '../../src/attempt/connect.ts';
 import type { Connect } from '../../src/attempt/connect.ts';
-import { createReachability } from '../../src/attempt/reachability.ts';
+import { createProbe } from '../../src/attempt/reachability.ts';
 import { startAttempting } from './attempting.ts';
 import { turn } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -13,9 +13,9 @@ import { certificate, testCa } from './receiver.ts';
 
 setDefaultCACertificates([testCa()]);
 
-const URL_LIVE = new URL('https://example.com/');
+const LIVE = { environment: 1, mode: 'live', url: new URL('https://example.com/') } as const;
+const TEST = { environment: 2, mode: 'test' } as const;
 const refuse: Connect = () => Promise.reject(new ConnectError('connect_failed', 'connection refused'));
-const hang: Connect = () => new Promise(() => {});
 
 describe('a probe', () => {
   test('connects and shakes hands, and sends no request', async (t) => {
@@ -23,7 +23,7 @@ describe('a probe', () => {
       const { attempter, receiver, url } = await startAttempting(t, { receiver: receiverOptions });
       const received: Buffer[] = [];
       receiver.onConnection((socket) => socket.on('data', (chunk: Buffer) => received.push(chunk)));
-      assert.equal(await attempter.probe(new URL(url()), 'test'), 'reachable');
+      assert.equal(await attempter.probe({ ...TEST, url: new URL(url()) }), 'reachable');
       await receiver.connected(1);
       await receiver.allClosed();
       assert.deepEqual(received, []);
@@ -40,22 +40,22 @@ describe('a probe', () => {
       'https://no-such-name.localhost.invalid../', // no name
       'ftp://localhost/',
     ]) {
-      assert.equal(await attempter.probe(new URL(url), 'test'), 'unreachable', url);
+      assert.equal(await attempter.probe({ ...TEST, url: new URL(url) }), 'unreachable', url);
     }
   });
 
   test('takes a second at least to fail in live mode, and no longer than it must in test mode', async () => {
     const clock = new ManualClock();
-    const { probe } = createReachability({ connect: refuse, clock, perMinute: 60 });
+    const probe = createProbe({ connect: refuse, clock, perMinute: 60 });
     let verdict = 'none yet';
-    void probe(URL_LIVE, 'live').then((result) => (verdict = result));
+    void probe(LIVE).then((result) => (verdict = result));
     clock.advance(999);
     await turn();
     assert.equal(verdict, 'none yet');
     clock.advance(1);
     await turn();
     assert.equal(verdict, 'unreachable');
-    assert.equal(await probe(URL_LIVE, 'test'), 'unreachable');
+    assert.equal(await probe({ ...LIVE, mode: 'test' }), 'unreachable');
   });
 
   test('that was slow to fail is not made slower', async () => {
@@ -63,7 +63,7 @@ describe('a probe', () => {
     let fail = (): void => {};
     const connect: Connect = () =>
       new Promise<Socket>((_, reject) => (fail = () => reject(new ConnectError('timed_out', 'too long'))));
-    const verdict = createReachability({ connect, clock, perMinute: 60 }).probe(URL_LIVE, 'live');
+    const verdict = createProbe({ connect, clock, perMinute: 60 })(LIVE);
     clock.advance(5_000);
     fail();
     assert.equal(await verdict, 'unreachable');
@@ -71,34 +71,34 @@ describe('a probe', () => {
 });
 
 describe('the limits', () => {
-  test('are so many a minute for each environment', () => {
+  test('are so many a minute for each environment', async () => {
     const clock = new ManualClock();
-    const { allow } = createReachability({ connect: hang, clock, perMinute: 3 });
-    const granted = (environment: number): number =>
-      Array.from({ length: 9 }, () => allow(environment)).filter(Boolean).length;
-    assert.equal(granted(1), 3);
-    assert.equal(granted(2), 3);
+    const probe = createProbe({ connect: refuse, clock, perMinute: 3 });
+    const granted = async (environment: number): Promise<number> => {
+      const results = await Promise.all(Array.from({ length: 9 }, () => probe({ ...LIVE, mode: 'test', environment })));
+      return results.filter((result) => result !== 'rate_limited').length;
+    };
+    assert.equal(await granted(1), 3);
+    assert.equal(await granted(2), 3);
     clock.advance(59_999);
-    assert.equal(granted(1), 0);
+    assert.equal(await granted(1), 0);
     clock.advance(1);
-    assert.equal(granted(1), 3);
+    assert.equal(await granted(1), 3);
   });
 
   test('are 20 at once for all', async () => {
     const clock = new ManualClock();
     const rejects: ((error: Error) => void)[] = [];
     const connect: Connect = () => new Promise((_, reject) => rejects.push(reject));
-    const { allow, probe } = createReachability({ connect, clock, perMinute: 60 });
-    const start = (environment: number): boolean => {
-      const isAllowed = allow(environment);
-      if (isAllowed) void probe(URL_LIVE, 'live');
-      return isAllowed;
-    };
-    assert.equal(Array.from({ length: 30 }, (_, i) => start(i % 2)).filter(Boolean).length, 20);
+    const probe = createProbe({ connect, clock, perMinute: 60 });
+    for (let i = 0; i < 20; i++) void probe({ ...LIVE, environment: i % 2 });
+    assert.equal(rejects.length, 20);
+    assert.equal(await probe(LIVE), 'rate_limited');
     rejects[0]!(new ConnectError('timed_out', 'too long'));
     await turn();
     // The place is free again, though that probe still waits for its second to pass.
-    assert.equal(start(3), true);
-    assert.equal(start(3), false);
+    void probe({ ...LIVE, environment: 3 });
+    assert.equal(rejects.length, 21);
+    assert.equal(await probe({ ...LIVE, environment: 3 }), 'rate_limited');
   });
 });

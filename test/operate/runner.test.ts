@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import type { OperationId } from '../../src/model/id.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { createDeliveryWork } from '../../src/operate/delivery-work.ts';
-import { START, writePosition } from '../../src/operate/position.ts';
+import { START, writePosition } from '../../src/operate/work.ts';
 import { OPERATE_INTERVAL_MS, Runner } from '../../src/operate/runner.ts';
 import { systemRandom as random } from '../../src/runtime/random.ts';
 import type { Store } from '../../src/store/store.ts';

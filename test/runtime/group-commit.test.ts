@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { createGroupCommit } from '../../src/runtime/group-commit.ts';
+import { GroupCommit } from '../../src/runtime/group-commit.ts';
 import type { Lane } from '../../src/model/lane.ts';
 
 const LIMITS = {
@@ -17,7 +17,7 @@ const BEHIND: Lane = { ...SIDE_BY_SIDE, areParallel: false };
 function heldCommit(limits = LIMITS, lane?: Lane) {
   const batches: number[][] = [];
   const releases: ((error?: Error) => void)[] = [];
-  const commit = createGroupCommit<number, string>({
+  const commit = new GroupCommit<number, string>({
     limits,
     clock: systemClock,
     unitsOf: () => 0,
@@ -63,7 +63,7 @@ test('a batch is bounded in items and in weight; what is heavier than all goes a
 
 test('a batch is bounded in units, too', async () => {
   const batches: number[][] = [];
-  const commit = createGroupCommit<number, number>({
+  const commit = new GroupCommit<number, number>({
     clock: systemClock,
     limits: { ...LIMITS, batch: { ...LIMITS.batch, units: 10 } },
     unitsOf: (item) => item,
@@ -152,7 +152,7 @@ type Item = { of: number; name: string; units?: number };
 function sharedCommit(lane?: Lane) {
   const batches: string[] = [];
   const releases: (() => void)[] = [];
-  const commit = createGroupCommit<Item, string>({
+  const commit = new GroupCommit<Item, string>({
     limits: { batch: { items: 10, units: 10, bytes: 10 }, waiting: { items: 12, units: 120, bytes: 120 } },
     clock: systemClock,
     queueOf: ({ of }) => of,

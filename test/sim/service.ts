@@ -67,7 +67,6 @@ export class SimulatedService {
       network: {
         perform: receivers.performOn(clock),
         checkUrl: () => null,
-        allowProbe: () => true,
         probe: async () => 'reachable',
         close: () => undefined,
       },

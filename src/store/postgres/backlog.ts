@@ -7,31 +7,9 @@
 import { formatId, idBytes, idShard } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { DestinationBacklog } from '../store.ts';
+import type { DestinationBacklog, Store } from '../store.ts';
 import { statement, statementOfEveryShard } from './wire/statement.ts';
 import type { Tx } from './wire/transaction.ts';
-
-export interface Backlog {
-  /** With what transactions under way have taken. */
-  countOf(destination: DestinationId): number;
-  /** One transaction's changes. What it adds counts at once, so that two at a time share the room there is. */
-  begin(): BacklogChange;
-  /** A deleted destination's unfinished deliveries have ended, in whatever form: they count no more. */
-  drop(destination: DestinationId): void;
-  /** `shards`: only of these. */
-  countByEnvironment(shards?: readonly number[]): { environment: number; count: number }[];
-  /** The largest, in that order; none below `min`. `shards`: only of these. */
-  findLargest(request: { min: number; limit: number; shards?: readonly number[] }): DestinationBacklog[];
-  /** What was counted anew takes the place of what we thought. */
-  replace(counts: readonly BacklogCount[]): void;
-  /** The same of one destination, where it is less; transactions under way have taken some that were not counted. */
-  correct(destination: DestinationId, count: number): void;
-}
-
-export interface BacklogChange {
-  add(destination: DestinationId, environment: number, change: number): void;
-  settle(isCommitted: boolean): void;
-}
 
 type Entry = { environment: number; count: number };
 
@@ -91,7 +69,7 @@ export type CountContext = {
 
 /** Counts what is there. */
 export async function loadBacklog(tx: Tx): Promise<Backlog> {
-  const backlog = createBacklog();
+  const backlog = new Backlog();
   backlog.replace(await countBacklog(tx));
   return backlog;
 }
@@ -103,87 +81,93 @@ export async function countBacklog(tx: Tx): Promise<BacklogCount[]> {
   });
 }
 
-function createBacklog(): Backlog {
-  const entries = new Map<DestinationId, Entry>();
-  // What comes late for a dropped one is told apart by its id, which is never used again.
-  const dropped = new Set<DestinationId>();
-  const underWay = createUnderWay();
+export type BacklogChange = ReturnType<Backlog['begin']>;
 
-  const move = (destination: DestinationId, environment: number, change: number): void => {
-    if (dropped.has(destination)) return;
-    const entry = entries.get(destination) ?? { environment, count: 0 };
-    entry.count += change;
-    if (entry.count <= 0) entries.delete(destination);
-    else entries.set(destination, entry);
-  };
+export class Backlog {
+  readonly #entries = new Map<DestinationId, Entry>();
+  /** What comes late for a dropped one is told apart by its id, which is never used again. */
+  readonly #dropped = new Set<DestinationId>();
+  /** What transactions have taken that have not ended yet. */
+  readonly #underWay = new Map<DestinationId, number>();
 
-  const begin = (): BacklogChange => {
+  /** With what transactions under way have taken. */
+  countOf(destination: DestinationId): number {
+    return this.#entries.get(destination)?.count ?? 0;
+  }
+
+  /** One transaction's changes. What it adds counts at once, so that two at a time share the room there is. */
+  begin() {
     const taken: [DestinationId, number, number][] = [];
     const given: [DestinationId, number, number][] = [];
     return {
-      add(destination, environment, change) {
+      add: (destination: DestinationId, environment: number, change: number): void => {
         if (change > 0) {
-          move(destination, environment, change);
-          underWay.add(destination, change);
+          this.#move(destination, environment, change);
+          this.#addUnderWay(destination, change);
         }
         (change > 0 ? taken : given).push([destination, environment, change]);
       },
-      settle(isCommitted) {
-        for (const [destination, , change] of taken) underWay.add(destination, -change);
-        if (isCommitted) for (const one of given) move(...one);
-        else for (const [destination, environment, change] of taken) move(destination, environment, -change);
+      settle: (isCommitted: boolean): void => {
+        for (const [destination, , change] of taken) this.#addUnderWay(destination, -change);
+        if (isCommitted) for (const one of given) this.#move(...one);
+        else for (const [destination, environment, change] of taken) this.#move(destination, environment, -change);
       },
     };
-  };
+  }
 
-  return {
-    countOf: (destination) => entries.get(destination)?.count ?? 0,
-    begin,
-    drop(destination) {
-      entries.delete(destination);
-      dropped.add(destination);
-      if (dropped.size > DROPPED_MAX) dropped.delete(dropped.values().next().value!);
-    },
-    countByEnvironment(shards) {
-      const wanted = shards === undefined ? null : new Set(shards);
-      const counts = new Map<number, number>();
-      for (const [destination, { environment, count }] of entries) {
-        if (wanted !== null && !wanted.has(idShard(destination))) continue;
-        counts.set(environment, (counts.get(environment) ?? 0) + count);
-      }
-      return [...counts].map(([environment, count]) => ({ environment, count }));
-    },
-    findLargest({ min, limit, shards }) {
-      const wanted = shards === undefined ? null : new Set(shards);
-      const large: DestinationBacklog[] = [];
-      for (const [destinationId, { environment, count }] of entries) {
-        if (count < min || wanted?.has(idShard(destinationId)) === false) continue;
-        large.push({ destinationId, environment, unfinished: count });
-      }
-      return large.sort((a, b) => b.unfinished - a.unfinished).slice(0, limit);
-    },
-    replace(counts) {
-      entries.clear();
-      for (const { destination, environment, count } of counts) move(destination, environment, count);
-    },
-    correct(destination, count) {
-      const entry = entries.get(destination);
-      const counted = count + underWay.of(destination);
-      if (entry !== undefined) move(destination, entry.environment, Math.min(0, counted - entry.count));
-    },
-  };
-}
+  /** A deleted destination's unfinished deliveries have ended, in whatever form: they count no more. */
+  drop(destination: DestinationId): void {
+    this.#entries.delete(destination);
+    this.#dropped.add(destination);
+    if (this.#dropped.size > DROPPED_MAX) this.#dropped.delete(this.#dropped.values().next().value!);
+  }
 
-/** What transactions have taken that have not ended yet. */
-function createUnderWay() {
-  const counts = new Map<DestinationId, number>();
-  const of = (destination: DestinationId): number => counts.get(destination) ?? 0;
-  return {
-    of,
-    add(destination: DestinationId, change: number): void {
-      const count = of(destination) + change;
-      if (count <= 0) counts.delete(destination);
-      else counts.set(destination, count);
-    },
-  };
+  /** `shards`: only of these. */
+  countByEnvironment(shards?: readonly number[]): { environment: number; count: number }[] {
+    const wanted = shards === undefined ? null : new Set(shards);
+    const counts = new Map<number, number>();
+    for (const [destination, { environment, count }] of this.#entries) {
+      if (wanted?.has(idShard(destination)) === false) continue;
+      counts.set(environment, (counts.get(environment) ?? 0) + count);
+    }
+    return [...counts].map(([environment, count]) => ({ environment, count }));
+  }
+
+  /** The largest, in that order; none below `min`. `shards`: only of these. */
+  findLargest({ min, limit, shards }: Parameters<Store['findBacklogs']>[0]): DestinationBacklog[] {
+    const wanted = shards === undefined ? null : new Set(shards);
+    const large: DestinationBacklog[] = [];
+    for (const [destinationId, { environment, count }] of this.#entries) {
+      if (count < min || wanted?.has(idShard(destinationId)) === false) continue;
+      large.push({ destinationId, environment, unfinished: count });
+    }
+    return large.sort((a, b) => b.unfinished - a.unfinished).slice(0, limit);
+  }
+
+  /** What was counted anew takes the place of what we thought. */
+  replace(counts: readonly BacklogCount[]): void {
+    this.#entries.clear();
+    for (const { destination, environment, count } of counts) this.#move(destination, environment, count);
+  }
+
+  /** The same of one destination, where it is less; transactions under way have taken some that were not counted. */
+  correct(destination: DestinationId, count: number): void {
+    const entry = this.#entries.get(destination);
+    const counted = count + (this.#underWay.get(destination) ?? 0);
+    if (entry !== undefined) this.#move(destination, entry.environment, Math.min(0, counted - entry.count));
+  }
+
+  #move(destination: DestinationId, environment: number, change: number): void {
+    if (this.#dropped.has(destination)) return;
+    const entry = this.#entries.get(destination) ?? { environment, count: 0 };
+    entry.count += change;
+    if (entry.count <= 0) this.#entries.delete(destination);
+    else this.#entries.set(destination, entry);
+  }
+
+  #addUnderWay(destination: DestinationId, change: number): void {
+    const count = (this.#underWay.get(destination) ?? 0) + change;
+    if (count <= 0) this.#underWay.delete(destination);
+    else this.#underWay.set(destination, count);
+  }
 }
