@@ -44,10 +44,6 @@ export class Notes {
     this.#bytes += bytes;
   }
 
-  countLost(messages: number): void {
-    this.#lost += messages;
-  }
-
   /** How many messages were lost before what is taken next. */
   takeLost(): number {
     const lost = this.#lost;
