@@ -98,6 +98,12 @@ export function flagsOf(command: Command): Record<string, Flag> {
   };
 }
 
+/** The members that are given: null stands for a flag that is not. */
+export function whereGiven<Members extends object>(members: Members) {
+  const entries = Object.entries(members).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries) as { [Name in keyof Members]?: NonNullable<Members[Name]> };
+}
+
 /** The whole number that a flag gives, or its default. Throws UsageError. */
 export function integerOf(
   line: CommandLine,

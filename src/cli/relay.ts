@@ -14,6 +14,7 @@ import type { IdType } from '../relay/schema.ts';
 import { explain } from '../relay/source.ts';
 import { nameDatabase, readDatabaseAddress } from '../store/postgres/wire/database-address.ts';
 import { CONNECTION_FLAGS, readConnection } from './api/connection.ts';
+import { integerOf } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { OutputError, print, shownJson, tell } from './output.ts';
 import { printable } from './terminal.ts';
@@ -91,7 +92,7 @@ function readOptions(line: CommandLine, table: string): Options {
     url,
     isKept: line.has('keep'),
     isOnce: line.has('once'),
-    batchSize: batchSizeOf(line),
+    batchSize: integerOf(line, 'batch-size', { fallback: BATCH_SIZE_DEFAULT, min: 1, max: BATCH_EVENTS_MAX }),
     clock: systemClock,
     random: systemRandom,
   };
@@ -105,13 +106,6 @@ function sourceOf(line: CommandLine): string {
     throw new UsageError(`--source: ${(error as Error).message}`);
   }
   throw new UsageError('name the database that the outbox is in: --source postgres://…');
-}
-
-function batchSizeOf(line: CommandLine): number {
-  const text = line.textOf('batch-size') ?? String(BATCH_SIZE_DEFAULT);
-  const size = Number(text);
-  if (/^\d+$/.test(text) && size >= 1 && size <= BATCH_EVENTS_MAX) return size;
-  throw new UsageError(`--batch-size: "${text}" is not a whole number from 1 to ${BATCH_EVENTS_MAX}`);
 }
 
 // ── What it says ──

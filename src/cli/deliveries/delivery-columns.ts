@@ -1,6 +1,7 @@
 // A delivery in a row: what it is, how it stands, and where it goes.
 import type { Delivery } from '../../../sdk/typescript/src/postrider.ts';
 import { relativeTime, styleOfState } from '../api/cells.ts';
+import { whereGiven } from '../command.ts';
 import type { CommandLine, Flag } from '../command.ts';
 import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
 import type { Column } from '../table.ts';
@@ -11,18 +12,10 @@ export const DELIVERY_FLAGS = {
   ...RANGE_FLAGS,
 } as const satisfies Record<string, Flag>;
 
-export function readDeliveryFlags(line: CommandLine): {
-  event_id?: string;
-  destination_id?: string;
-  since?: string;
-  until?: string;
-} {
-  const event = line.textOf('event');
-  const destination = line.textOf('destination');
+export function readDeliveryFlags(line: CommandLine) {
   return {
     ...readRange(line),
-    ...(event === null ? {} : { event_id: event }),
-    ...(destination === null ? {} : { destination_id: destination }),
+    ...whereGiven({ event_id: line.textOf('event'), destination_id: line.textOf('destination') }),
   };
 }
 

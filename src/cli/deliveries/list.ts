@@ -1,5 +1,6 @@
 import type { Delivery } from '../../../sdk/typescript/src/postrider.ts';
 import { listCommand } from '../api/list-command.ts';
+import { whereGiven } from '../command.ts';
 import { DELIVERY_FLAGS, deliveryColumns, readDeliveryFlags } from './delivery-columns.ts';
 
 const STATUSES = ['pending', 'retrying', 'succeeded', 'dead'] as const;
@@ -19,8 +20,7 @@ export const listDeliveriesCommand = listCommand<Delivery>({
   nouns: 'deliveries',
   list: ({ client, line }, page, signal) => {
     const status = line.textOf('status') as (typeof STATUSES)[number] | null;
-    const query = { ...page, ...readDeliveryFlags(line), ...(status === null ? {} : { status }) };
-    return client.deliveries.list(query, { signal });
+    return client.deliveries.list({ ...page, ...readDeliveryFlags(line), ...whereGiven({ status }) }, { signal });
   },
   columns: deliveryColumns,
 });

@@ -1,6 +1,7 @@
 // What can be said of a destination when it is made or changed.
 import type { DestinationPatch } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
+import { whereGiven } from '../command.ts';
 import type { CommandLine, Flag } from '../command.ts';
 import { jsonObjectOf, valueOf } from '../input/json-flag.ts';
 
@@ -40,23 +41,20 @@ type Options = Omit<DestinationPatch, 'url' | 'status'>;
 
 /** Those that are given. Throws UsageError. */
 export async function readDestinationFlags(line: CommandLine): Promise<Options> {
-  const options: Options = {};
-  const name = line.textOf('name');
-  const maxInFlight = numberOf(line, 'max-in-flight');
-  const rate = line.textOf('rate-per-second') === 'none' ? 'none' : numberOf(line, 'rate-per-second');
-  const retryPolicy = await jsonObjectOf(line, 'retry-policy');
-  const headers = await jsonObjectOf(line, 'headers');
-  const metadata = await jsonObjectOf(line, 'metadata');
-  const style = line.textOf('signature-style');
-  if (name !== null) options.name = name;
-  if (style !== null) options.signature_style = style as NonNullable<Options['signature_style']>;
-  if (maxInFlight !== null) options.max_in_flight = maxInFlight;
-  if (rate !== null) options.rate_per_second = rate === 'none' ? null : rate;
-  // Whether they are such is the service's to judge: its error names the flag.
-  if (retryPolicy !== null) options.retry_policy = retryPolicy;
-  if (headers !== null) options.headers = headers;
-  if (metadata !== null) options.metadata = metadata;
-  return options;
+  const isUnlimited = line.textOf('rate-per-second') === 'none';
+  return {
+    ...(isUnlimited ? { rate_per_second: null } : {}),
+    ...whereGiven({
+      name: line.textOf('name'),
+      max_in_flight: numberOf(line, 'max-in-flight'),
+      rate_per_second: isUnlimited ? null : numberOf(line, 'rate-per-second'),
+      // Whether they are such is the service's to judge: its error names the flag.
+      retry_policy: await jsonObjectOf(line, 'retry-policy'),
+      headers: await jsonObjectOf(line, 'headers'),
+      metadata: await jsonObjectOf(line, 'metadata'),
+      signature_style: line.textOf('signature-style') as Options['signature_style'] | null,
+    }),
+  };
 }
 
 /** Whether it is in range is the service's to judge. */

@@ -1,6 +1,7 @@
 import type { Destination } from '../../../sdk/typescript/src/postrider.ts';
 import { relativeTime, styleOfState } from '../api/cells.ts';
 import { listCommand } from '../api/list-command.ts';
+import { whereGiven } from '../command.ts';
 import type { Column } from '../table.ts';
 import { nextCommand } from '../next-command.ts';
 
@@ -20,8 +21,7 @@ export const listDestinationsCommand = listCommand<Destination>({
   list: ({ client, line }, page, signal) => {
     const status = line.textOf('status') as (typeof STATUSES)[number] | null;
     const state = line.textOf('state') as (typeof STATES)[number] | null;
-    const query = { ...page, ...(status === null ? {} : { status }), ...(state === null ? {} : { state }) };
-    return client.destinations.list(query, { signal });
+    return client.destinations.list({ ...page, ...whereGiven({ status, state }) }, { signal });
   },
   columns,
 });

@@ -1,5 +1,6 @@
 import { formatDetails } from '../api/details.ts';
 import { idOf, serviceCommand } from '../api/service-command.ts';
+import { whereGiven } from '../command.ts';
 import { DATA_FLAG, jsonObjectOf } from '../input/json-flag.ts';
 import { print, printJson } from '../output.ts';
 import { terminalWidth } from '../table.ts';
@@ -20,10 +21,7 @@ export const testDestinationCommand = serviceCommand(
     const id = idOf(line, { prefix: 'dst', noun: 'destination' });
     const type = line.textOf('type');
     const body = await jsonObjectOf(line, 'data');
-    const attempt = await client.destinations.test(id, {
-      ...(type === null ? {} : { type }),
-      ...(body === null ? {} : { body }),
-    });
+    const attempt = await client.destinations.test(id, whereGiven({ type, body }));
     if (isJson) await printJson(attempt);
     else {
       const { request, ...answer } = attempt;

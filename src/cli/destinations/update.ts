@@ -1,6 +1,7 @@
 import { UsageError } from '../../config.ts';
 import { printResult } from '../api/print-result.ts';
 import { idOf, serviceCommand } from '../api/service-command.ts';
+import { whereGiven } from '../command.ts';
 import { DESTINATION_FLAGS, readDestinationFlags } from './destination-flags.ts';
 
 const STATUSES = ['active', 'paused'] as const;
@@ -26,11 +27,7 @@ export const updateDestinationCommand = serviceCommand(
     const id = idOf(line, { prefix: 'dst', noun: 'destination' });
     const url = line.textOf('endpoint');
     const status = line.textOf('status') as (typeof STATUSES)[number] | null;
-    const patch = {
-      ...(url === null ? {} : { url }),
-      ...(status === null ? {} : { status }),
-      ...(await readDestinationFlags(line)),
-    };
+    const patch = { ...whereGiven({ url, status }), ...(await readDestinationFlags(line)) };
     if (Object.keys(patch).length === 0) throw new UsageError('say what to change: --status, --endpoint, --name, …');
     const destination = await client.destinations.update(id, patch);
     await printResult(asking, destination);

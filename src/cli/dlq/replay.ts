@@ -3,6 +3,7 @@ import { printResult } from '../api/print-result.ts';
 import { idOf, serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { BULK_FLAGS, followOperation, perSecondOf, refuseBesideId } from '../bulk/bulk-flags.ts';
+import { whereGiven } from '../command.ts';
 import { readRange } from '../input/time-flag.ts';
 
 const REASONS = ['exhausted', 'gone', 'destination_deleted', 'expired', 'backlog_full'] as const;
@@ -49,14 +50,13 @@ async function replayMany(asking: Asking): Promise<number | void> {
   if (!CHOOSING.some((flag) => line.textOf(flag) !== null || line.has(flag))) {
     throw new UsageError('say which: dlq replay dlv_…, or --destination, --type, --reason, --since, or --all of them');
   }
-  const destination = line.textOf('destination');
-  const type = line.textOf('type');
-  const reason = line.textOf('reason') as (typeof REASONS)[number] | null;
   const request = {
     ...readRange(line),
-    ...(destination === null ? {} : { destination_id: destination }),
-    ...(type === null ? {} : { event_type: type }),
-    ...(reason === null ? {} : { dead_reason: reason }),
+    ...whereGiven({
+      destination_id: line.textOf('destination'),
+      event_type: line.textOf('type'),
+      dead_reason: line.textOf('reason') as (typeof REASONS)[number] | null,
+    }),
     per_second: perSecondOf(line),
   };
   if (line.has('dry-run')) return printResult(asking, await client.dlq.replayAll({ ...request, dry_run: true }));

@@ -1,6 +1,7 @@
 import type { Event } from '../../../sdk/typescript/src/postrider.ts';
 import { relativeTime } from '../api/cells.ts';
 import { listCommand } from '../api/list-command.ts';
+import { whereGiven } from '../command.ts';
 import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
 import type { Column } from '../table.ts';
 import { nextCommand } from '../next-command.ts';
@@ -15,11 +16,8 @@ export const listEventsCommand = listCommand<Event>({
   },
   nouns: 'events',
   toMakeOne: () => `To send one: ${nextCommand('trigger order.paid')}`,
-  list: ({ client, line }, page, signal) => {
-    const type = line.textOf('type');
-    const query = { ...page, ...readRange(line), ...(type === null ? {} : { type }) };
-    return client.events.list(query, { signal });
-  },
+  list: ({ client, line }, page, signal) =>
+    client.events.list({ ...page, ...readRange(line), ...whereGiven({ type: line.textOf('type') }) }, { signal }),
   columns,
 });
 

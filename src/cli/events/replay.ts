@@ -4,6 +4,7 @@ import { printResult } from '../api/print-result.ts';
 import { idOf, serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { BULK_FLAGS, followOperation, perSecondOf, refuseBesideId } from '../bulk/bulk-flags.ts';
+import { whereGiven } from '../command.ts';
 import { readRange } from '../input/time-flag.ts';
 import { print, printJson } from '../output.ts';
 
@@ -53,13 +54,12 @@ async function replayOne(asking: Asking, named: Named): Promise<void> {
 
 async function replayMany(asking: Asking, named: Named): Promise<number | void> {
   const { client, line } = asking;
-  const { since, until } = readRange(line);
+  const { since, ...until } = readRange(line);
   if (since === undefined) throw new UsageError('say which: events replay evt_…, or --since WHEN for many');
-  const type = line.textOf('type');
   const request: EventReplay = {
     since,
-    ...(until === undefined ? {} : { until }),
-    ...(type === null ? {} : { event_type: type }),
+    ...until,
+    ...whereGiven({ event_type: line.textOf('type') }),
     ...named,
     missing_only: line.has('missing-only'),
     per_second: perSecondOf(line),

@@ -3,6 +3,7 @@ import { parseDuration, UsageError } from '../../config.ts';
 import { parseBound, TIME_RULE } from '../../model/time-input.ts';
 import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
+import { whereGiven } from '../command.ts';
 import type { CommandLine, Flag } from '../command.ts';
 
 const WHEN = 'a time, a date, or so long ago, to the minute (90s, 2h, 7d)';
@@ -16,9 +17,7 @@ export const RANGE_FLAGS = {
 
 /** Only those that are given, as RFC 3339. Throws UsageError. */
 export function readRange(line: CommandLine): { since?: string; until?: string } {
-  const since = timeOf(line, 'since');
-  const until = timeOf(line, 'until');
-  return { ...(since === null ? {} : { since }), ...(until === null ? {} : { until }) };
+  return whereGiven({ since: timeOf(line, 'since'), until: timeOf(line, 'until') });
 }
 
 function timeOf(line: CommandLine, flag: 'since' | 'until'): string | null {

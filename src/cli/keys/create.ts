@@ -7,7 +7,7 @@ import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { ToolStore } from '../../store/store.ts';
-import { JSON_FLAG, partsOf } from '../command.ts';
+import { JSON_FLAG, partsOf, whereGiven } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
 import { STORE_SETTINGS, withStore, withStoreOrNew } from '../with-store.ts';
@@ -81,12 +81,11 @@ async function create(line: CommandLine): Promise<number> {
 async function createThroughService(line: CommandLine, request: KeyRequest): Promise<number> {
   if (line.has('init')) throw new UsageError('--init makes a store: leave it out, or --url, --key and --profile');
   const { mode, name, scopes, expiresAt } = request;
-  const created = await throughService(line, ({ client }) =>
+  const created = await throughService(line, (client) =>
     client.keys.create({
       mode,
       scopes: [...scopes],
-      ...(name === null ? {} : { name }),
-      ...(expiresAt === null ? {} : { expires_at: formatTime(expiresAt) }),
+      ...whereGiven({ name, expires_at: expiresAt === null ? null : formatTime(expiresAt) }),
     }),
   );
   const { secret, ...key } = created;

@@ -32,7 +32,7 @@ export const listKeysCommand: Command = {
 async function list(line: CommandLine): Promise<number> {
   const isOfService = asksService(line);
   const keys = isOfService
-    ? await throughService(line, ({ client }) => Array.fromAsync(client.keys.list()))
+    ? await throughService(line, (client) => Array.fromAsync(client.keys.list()))
     : (await withStore(line, listAll)).map(presentKey);
   if (line.has('json') && isOfService) for (const key of keys) await printJson(key);
   else if (line.has('json')) await print(shownJson(JSON.stringify(keys)));

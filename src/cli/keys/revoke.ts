@@ -32,7 +32,7 @@ async function revoke(line: CommandLine, verb: string): Promise<number> {
   const [id] = line.words;
   if (id === undefined) throw new UsageError(`name the key: keys ${verb} key_…; "${listCommand(line)}" shows them`);
   let isRevoked = true;
-  if (asksService(line)) await throughService(line, ({ client }) => client.keys.revoke(id));
+  if (asksService(line)) await throughService(line, (client) => client.keys.revoke(id));
   else isRevoked = await withStore(line, (store) => revokeKey(store, id));
   if (line.has('json')) await printJson({ id, revoked: isRevoked });
   else if (isRevoked) await print(`${id} is revoked; a running service refuses it within a second`);

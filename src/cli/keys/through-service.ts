@@ -30,11 +30,7 @@ const FLAGS_OF_PARAMS: Record<string, string> = {
 
 export function throughService<Result>(
   line: CommandLine,
-  ask: (service: { client: Postrider }) => Promise<Result>,
+  ask: (client: Postrider) => Promise<Result>,
 ): Promise<Result> {
-  return askService(
-    readConnection(line),
-    (param) => FLAGS_OF_PARAMS[param] ?? null,
-    (client) => ask({ client }),
-  );
+  return askService(readConnection(line), (param) => FLAGS_OF_PARAMS[param] ?? null, ask);
 }

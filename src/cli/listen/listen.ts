@@ -48,7 +48,7 @@ async function listen(asking: Asking): Promise<void> {
   }
   const stop = new AbortController();
   void nextEnd().then(() => stop.abort());
-  const secret = `whsec_${Buffer.from(systemRandom.bytes(32)).toString('base64')}`;
+  const secret = `whsec_${systemRandom.bytes(32).toBase64()}`;
   const session = new ListenSession(asking, { url, secret, types, stop, startedAt: systemClock.now() });
   const link = createLink(connection, 'events list', () => session.greet());
   // Of several the service can be asked for all only.

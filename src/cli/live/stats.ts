@@ -4,6 +4,7 @@ import { paintState, percentage, timeOfDay } from '../api/cells.ts';
 import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { show, WATCH_FLAG } from '../api/watch.ts';
+import { whereGiven } from '../command.ts';
 import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
 import { breakAtSpaces, COLUMNS, printable } from '../terminal.ts';
 import { paint } from '../table.ts';
@@ -47,14 +48,13 @@ export const statsCommand = serviceCommand(
 );
 
 function queryOf({ line }: Asking) {
-  const destination = line.textOf('destination');
-  const type = line.textOf('type');
-  const step = line.textOf('step') as (typeof STEPS)[number] | null;
   return {
     ...readRange(line),
-    ...(destination === null ? {} : { destination_id: destination }),
-    ...(type === null ? {} : { event_type: type }),
-    ...(step === null ? {} : { step }),
+    ...whereGiven({
+      destination_id: line.textOf('destination'),
+      event_type: line.textOf('type'),
+      step: line.textOf('step') as (typeof STEPS)[number] | null,
+    }),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { StreamMessage } from '../../../sdk/typescript/src/postrider.ts';
 import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
+import { whereGiven } from '../command.ts';
 import { nextEnd } from '../end.ts';
 import { print, printJson, tell } from '../output.ts';
 import { terminalWidth } from '../table.ts';
@@ -56,16 +57,15 @@ async function tail(asking: Asking): Promise<void> {
   }
 
   function queryOf() {
-    const destination = line.textOf('destination');
-    const status = line.textOf('status') as (typeof STATUSES)[number] | null;
-    const type = line.textOf('type');
     const kinds = line.textsOf('kind') as Kind[];
     return {
       // Each attempt is a delivery's message too.
       kinds: kinds.length > 0 ? kinds : KINDS.filter((kind) => kind !== 'attempt'),
-      ...(destination === null ? {} : { destination_id: destination }),
-      ...(status === null ? {} : { status }),
-      ...(type === null ? {} : { event_type: type }),
+      ...whereGiven({
+        destination_id: line.textOf('destination'),
+        status: line.textOf('status') as (typeof STATUSES)[number] | null,
+        event_type: line.textOf('type'),
+      }),
     };
   }
 }

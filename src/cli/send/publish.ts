@@ -4,7 +4,7 @@ import { UsageError } from '../../config.ts';
 import { readConnection } from '../api/connection.ts';
 import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
-import { requireWord } from '../command.ts';
+import { requireWord, whereGiven } from '../command.ts';
 import type { CommandLine } from '../command.ts';
 import { DATA_FLAG, jsonTextOf } from '../input/json-flag.ts';
 import { print, printJson } from '../output.ts';
@@ -44,13 +44,11 @@ async function publish({ client, line, isJson }: Asking): Promise<void> {
   if (line.textOf('idempotency-key') !== null && lastOf(line, false) !== null) {
     throw new UsageError('--key and --idempotency-key both give an idempotency key: leave one of them out');
   }
-  const occurredAt = line.textOf('occurred-at');
   const event = await client.events.publish({
     type,
     // As it was written: numbers keep their digits.
     body: new JsonText((await jsonTextOf(line, 'data')) ?? '{}'),
-    ...(key === null ? {} : { idempotency_key: key }),
-    ...(occurredAt === null ? {} : { occurred_at: occurredAt }),
+    ...whereGiven({ idempotency_key: key, occurred_at: line.textOf('occurred-at') }),
   });
   if (isJson) await printJson(event);
   else await print(describeAccepted(event));

@@ -1,6 +1,6 @@
 import { printResult } from '../api/print-result.ts';
 import { idOf, serviceCommand } from '../api/service-command.ts';
-import { requireWord } from '../command.ts';
+import { requireWord, whereGiven } from '../command.ts';
 import { jsonObjectOf } from '../input/json-flag.ts';
 
 export const createSubscriptionCommand = serviceCommand(
@@ -18,11 +18,10 @@ export const createSubscriptionCommand = serviceCommand(
     const { client, line } = asking;
     const destinationId = idOf(line, { prefix: 'dst', noun: 'destination' });
     const type = requireWord(line, 1, { what: 'TYPE', example: "subscriptions create dst_… 'order.**'" });
-    const filter = await jsonObjectOf(line, 'filter');
     const subscription = await client.subscriptions.create({
       destination_id: destinationId,
       event_type: type,
-      ...(filter === null ? {} : { filter }),
+      ...whereGiven({ filter: await jsonObjectOf(line, 'filter') }),
     });
     await printResult(asking, subscription);
   },

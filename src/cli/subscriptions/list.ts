@@ -1,6 +1,7 @@
 import type { Subscription } from '../../../sdk/typescript/src/postrider.ts';
 import { relativeTime } from '../api/cells.ts';
 import { listCommand } from '../api/list-command.ts';
+import { whereGiven } from '../command.ts';
 import type { Column } from '../table.ts';
 import { nextCommand } from '../next-command.ts';
 
@@ -13,11 +14,8 @@ export const listSubscriptionsCommand = listCommand<Subscription>({
   },
   nouns: 'subscriptions',
   toMakeOne: () => `To make one: ${nextCommand('subscriptions create DESTINATION TYPE')}`,
-  list: ({ client, line }, page, signal) => {
-    const destination = line.textOf('destination');
-    const query = { ...page, ...(destination === null ? {} : { destination_id: destination }) };
-    return client.subscriptions.list(query, { signal });
-  },
+  list: ({ client, line }, page, signal) =>
+    client.subscriptions.list({ ...page, ...whereGiven({ destination_id: line.textOf('destination') }) }, { signal }),
   columns,
 });
 
