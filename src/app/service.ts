@@ -315,12 +315,11 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
 
 function createTests({ store, network, clock, ids, modes }: Base): TestRequests {
   const { cluster } = store;
-  const modeOf = (environment: number) => modes.get(environment)!;
   return new TestRequests({
     perform: network.perform,
     clock,
     ids,
-    modeOf,
+    modeOf: (environment) => modes.get(environment)!,
     reserve: cluster === undefined ? null : (request) => cluster.reserveTest(request),
   });
 }

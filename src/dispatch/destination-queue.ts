@@ -7,7 +7,7 @@
 //                               └──▶ lost               its shard may be another node's already
 import type { OpenDelivery } from '../model/delivery.ts';
 import { isForced } from '../model/delivery.ts';
-import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
+import type { DestinationHealth, DestinationLoad, DestinationWithKeys } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import { resolveSchedule } from '../model/retry-policy.ts';
 import type { Schedule } from '../model/retry-policy.ts';
@@ -194,14 +194,6 @@ export class DestinationQueue {
     this.backlog.forgetWaiting();
   }
 }
-
-/** `overdueSince`: when the oldest was due that may go out and has not; Unix ms, null: there is none. */
-export type DestinationLoad = {
-  destination: DestinationWithKeys;
-  inFlight: number;
-  inFlightLimit: number;
-  overdueSince: number | null;
-};
 
 export function loadOf(
   { destination, isPaused, inFlight, health, backlog }: DestinationQueue,

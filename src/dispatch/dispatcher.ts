@@ -5,7 +5,7 @@
 //                                           ▲    └─ spilled, or due later ─▶ store ─┐
 //                                           └──────────────── refill ◀──────────────┘
 import type { DueWork, OpenDelivery } from '../model/delivery.ts';
-import type { DestinationWithKeys } from '../model/destination.ts';
+import type { DestinationLoad, DestinationWithKeys } from '../model/destination.ts';
 import type { Event } from '../model/event.ts';
 import { idShard } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
@@ -15,7 +15,7 @@ import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import { loadOf } from './destination-queue.ts';
-import type { DestinationLoad, DestinationQueue } from './destination-queue.ts';
+import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Payloads } from './payloads.ts';

@@ -48,6 +48,17 @@ export type Destination = {
 /** With its signing keys, newest first: what delivering needs and reading must not show. */
 export type DestinationWithKeys = Destination & { signingKeys: SigningKey[] };
 
+/**
+ * What is on its way to a destination that this process sends to. `overdueSince`: when the oldest was due that may go
+ * out and has not; Unix ms, null: there is none.
+ */
+export type DestinationLoad = {
+  destination: DestinationWithKeys;
+  inFlight: number;
+  inFlightLimit: number;
+  overdueSince: number | null;
+};
+
 /** The secrets that sign at a moment, the newest first. */
 export function keysInForce({ signingKeys }: DestinationWithKeys, now: number): Uint8Array[] {
   return signingKeys.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ secret }) => secret);

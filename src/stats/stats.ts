@@ -2,7 +2,7 @@
 // the answers to who asks. `counter.ts` is where counting happens, `writer.ts` where it becomes rows.
 import type { DestinationState } from '../model/condition.ts';
 import { stateOf } from '../model/condition.ts';
-import type { Destination, DestinationStatus, DestinationWithKeys } from '../model/destination.ts';
+import type { Destination, DestinationStatus, DestinationLoad } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -31,14 +31,6 @@ const BETWEEN_STEPS_MS = 10;
 const EXAMINED_MAX = 1_000;
 const EXAMINED_AT_ONCE = 100;
 
-/** What is on its way to a destination that this process sends to. */
-type Load = {
-  destination: DestinationWithKeys;
-  inFlight: number;
-  inFlightLimit: number;
-  overdueSince: number | null;
-};
-
 type StatsOptions = {
   store: Store;
   clock: Clock;
@@ -49,8 +41,8 @@ type StatsOptions = {
 /** What is there only when the rest of the service is. */
 type StatsSurroundings = {
   destinationsOf: (environment: number) => ReadonlyMap<DestinationId, Destination>;
-  listLoads: () => Iterable<Load>;
-  loadOf: (id: DestinationId) => Load | null;
+  listLoads: () => Iterable<DestinationLoad>;
+  loadOf: (id: DestinationId) => DestinationLoad | null;
   /** Of several processes one removes what is old. */
   isOldDataOurs: () => boolean;
   onError: (error: unknown, where: BackgroundStep) => void;

@@ -3,7 +3,7 @@ import type { EventBody, IncomingEvent } from '../../accept/incoming-event.ts';
 import { parseBody } from '../../json/body.ts';
 import { ApiError } from '../../model/error.ts';
 import { BODY_BYTES_MAX } from '../../model/event.ts';
-import { isEventType, isOperational } from '../../model/event-type.ts';
+import { isEventType, isOperational, findPatternFault } from '../../model/event-type.ts';
 import type { RawObject } from './request-json.ts';
 import type { EventInput } from '../schemas/event.ts';
 import { parseTime, TIME_RULE } from '../../model/time-input.ts';
@@ -50,6 +50,13 @@ export function readEventType(type: string, param = '/type'): string {
     'an event type is 2-10 segments of A-Z a-z 0-9 _ - (1-64 each), joined by dots, such as order.paid',
     { param },
   );
+}
+
+/** The pattern. Throws ApiError `invalid_event_type_pattern`. */
+export function checkPattern(pattern: string, param: string): string {
+  const fault = findPatternFault(pattern);
+  if (fault === null) return pattern;
+  throw new ApiError('invalid_event_type_pattern', fault, { param });
 }
 
 /** The member `body` of a request that is read with `raw: 'body'`. Throws ApiError `body_too_large`. */

@@ -22,7 +22,7 @@ export function makeSigningKey(options: {
 }
 
 export function formatSecret(secret: Uint8Array): string {
-  return `${PREFIX}${Buffer.from(secret).toString('base64')}`;
+  return `${PREFIX}${secret.toBase64()}`;
 }
 
 /** The key of a secret that a request brings along; null: it brings none. Throws `invalid_request` without its text. */

@@ -5,13 +5,14 @@ import { parseBound, TIME_RULE } from '../../model/time-input.ts';
 
 /** Unix ms, inclusive and exclusive; throws ApiError `invalid_request`. */
 export function readTimeRange(query: { since?: string; until?: string }): TimeRange {
-  return { since: readTime(query.since, 'since'), until: readTime(query.until, 'until') };
+  // In a query a plus sign stands for a space; an offset that was not percent-encoded still means what it says.
+  const since = readTime(query.since?.replace(' ', '+'), 'since');
+  return { since, until: readTime(query.until?.replace(' ', '+'), 'until') };
 }
 
-function readTime(text: string | undefined, param: string): number | null {
-  if (text === undefined) return null;
-  // In a query a plus sign stands for a space; an offset that was not percent-encoded still means what it says.
-  const time = parseBound(text.replace(' ', '+'));
-  if (time === null) throw new ApiError('invalid_request', `"${param}" is not a time: ${TIME_RULE}`, { param });
-  return time;
+/** Unix ms; throws ApiError `invalid_request`. `param`: of a query, or a pointer into the body. */
+export function readTime(text: string | null = null, param: string): number | null {
+  const time = text === null ? null : parseBound(text);
+  if (text === null || time !== null) return time;
+  throw new ApiError('invalid_request', `"${param.replace('/', '')}" is not a time: ${TIME_RULE}`, { param });
 }

@@ -2,14 +2,14 @@
 import type { FastifyReply } from 'fastify';
 import type { ApiKey } from '../../model/api-key.ts';
 import { ApiError } from '../../model/error.ts';
-import { findPatternFault } from '../../model/event-type.ts';
 import { isId } from '../../model/id.ts';
 import type { DestinationId, OperationId } from '../../model/id.ts';
 import { PER_SECOND_DEFAULT } from '../../model/operation.ts';
 import type { OperationAction, OperationRequest } from '../../model/operation.ts';
-import { parseBound, TIME_RULE } from '../../model/time-input.ts';
 import type { Cursors } from '../input/cursor.ts';
+import { checkPattern } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
+import { readTime } from '../input/time-range.ts';
 import { presentDryRun, presentOperation } from '../output/present-operation.ts';
 import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
@@ -57,13 +57,14 @@ export function addBulkOperationRoutes(app: ApiApp, services: ApiServices, curso
     return presentOperation(found);
   });
 
-  const change = (action: OperationAction) => async (caller: ApiKey, params: unknown) =>
-    presentOperation(await operations.change(caller, readId(params), action));
-  const [cancel, pause, resume] = [change('cancel'), change('pause'), change('resume')];
+  const change =
+    (action: OperationAction) =>
+    async ({ caller, params }: { caller: ApiKey; params: unknown }) =>
+      presentOperation(await operations.change(caller, readId(params), action));
 
-  app.post('/v1/operations/:id/cancel', cancelling, async ({ caller, params }) => cancel(caller, params));
-  app.post('/v1/operations/:id/pause', pausing, async ({ caller, params }) => pause(caller, params));
-  app.post('/v1/operations/:id/resume', resuming, async ({ caller, params }) => resume(caller, params));
+  app.post('/v1/operations/:id/cancel', cancelling, change('cancel'));
+  app.post('/v1/operations/:id/pause', pausing, change('pause'));
+  app.post('/v1/operations/:id/resume', resuming, change('resume'));
 }
 
 const beginning = (errors: readonly ('destination_not_found' | 'destination_not_subscribed')[], hasPattern: boolean) =>
@@ -216,22 +217,14 @@ async function readEventsReplay({ store }: ApiServices, { environment }: ApiKey,
 
 function readRange(body: { since?: string | null; until?: string | null; per_second?: number | null }) {
   return {
-    since: readTime(body.since ?? null, '/since'),
-    until: readTime(body.until ?? null, '/until'),
+    since: readTime(body.since, '/since'),
+    until: readTime(body.until, '/until'),
     perSecond: body.per_second ?? PER_SECOND_DEFAULT,
   };
 }
 
-function readTime(text: string | null, param: string): number | null {
-  const time = text === null ? null : parseBound(text);
-  if (text === null || time !== null) return time;
-  throw new ApiError('invalid_request', `"${param.slice(1)}" is not a time: ${TIME_RULE}`, { param });
-}
-
 function readPattern(pattern: string | null = null): string | null {
-  const fault = pattern === null ? null : findPatternFault(pattern);
-  if (fault !== null) throw new ApiError('invalid_event_type_pattern', fault, { param: '/event_type' });
-  return pattern;
+  return pattern === null ? null : checkPattern(pattern, '/event_type');
 }
 
 async function readDestinationId(

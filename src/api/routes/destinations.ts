@@ -1,5 +1,4 @@
 // /v1/destinations: where events go.
-import type { FastifyReply } from 'fastify';
 import type { ApiKey } from '../../model/api-key.ts';
 import { MAX_IN_FLIGHT_DEFAULT, SIGNATURE_STYLE_DEFAULT } from '../../model/destination.ts';
 import type { DestinationChange, DestinationWithKeys } from '../../model/destination.ts';
@@ -35,7 +34,7 @@ export function addDestinationRoutes(app: ApiApp, services: ApiServices, cursors
 
   app.post('/v1/destinations', creation, async (request, reply) => {
     const created = await create(services, request.caller, request.body);
-    answerCreated(reply, `/v1/destinations/${created.id}`);
+    reply.code(201).header('location', `/v1/destinations/${created.id}`);
     return { ...presentDestination(created), signing_secret: formatSecret(created.signingKeys[0]!.secret) };
   });
 
@@ -135,11 +134,6 @@ const deletion = {
 
 function readId(params: unknown): DestinationId {
   return readPathId(params, 'dst', 'destination_not_found');
-}
-
-/** 201 with a `Location`. */
-function answerCreated(reply: FastifyReply, location: string): void {
-  reply.code(201).header('location', location);
 }
 
 async function create(services: ApiServices, caller: ApiKey, input: DestinationInput): Promise<DestinationWithKeys> {

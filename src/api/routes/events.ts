@@ -3,14 +3,13 @@ import type { FastifyReply } from 'fastify';
 import type { Delivery } from '../../model/delivery.ts';
 import { BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
 import type { Event } from '../../model/event.ts';
-import { ApiError } from '../../model/error.ts';
-import { findPatternFault, toTypeSelection } from '../../model/event-type.ts';
+import { toTypeSelection } from '../../model/event-type.ts';
 import type { TypeSelection } from '../../model/event-type.ts';
 import type { EventId } from '../../model/id.ts';
 import { SCHEDULED_PAGE } from '../../store/store.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { pieceAccepted, pieceStored } from '../output/event-answer.ts';
-import { parseEvent } from '../input/event-input.ts';
+import { parseEvent, checkPattern } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { sendPieces } from '../output/pieces.ts';
 import type { Piece } from '../output/pieces.ts';
@@ -150,10 +149,7 @@ function readId(params: unknown): EventId {
 }
 
 export function readTypeSelection(pattern: string | undefined, param: string): TypeSelection | null {
-  if (pattern === undefined) return null;
-  const fault = findPatternFault(pattern);
-  if (fault !== null) throw new ApiError('invalid_event_type_pattern', fault, { param });
-  return toTypeSelection(pattern);
+  return pattern === undefined ? null : toTypeSelection(checkPattern(pattern, param));
 }
 
 /** The serialiser is looked up by this object. */

@@ -1,10 +1,10 @@
 // /v1/subscriptions: which events go to which destination.
 import { hash } from 'node:crypto';
+import { checkPattern } from '../input/event-input.ts';
 import { Type } from '../schemas/type.ts';
 import { filterIdentity } from '../../match/filter/json.ts';
 import { isFilterFault, parseFilter } from '../../match/filter/parse.ts';
 import { ApiError } from '../../model/error.ts';
-import { findPatternFault } from '../../model/event-type.ts';
 import { idTime, isId } from '../../model/id.ts';
 import type { SubscriptionId } from '../../model/id.ts';
 import { SUBSCRIPTIONS_PER_DESTINATION_MAX } from '../../model/subscription.ts';
@@ -132,10 +132,7 @@ async function create(
 }
 
 function build({ ids }: ApiServices, environment: number, input: SubscriptionInput): Subscription {
-  const patternFault = findPatternFault(input.event_type);
-  if (patternFault !== null) {
-    throw new ApiError('invalid_event_type_pattern', patternFault, { param: '/event_type' });
-  }
+  const eventType = checkPattern(input.event_type, '/event_type');
   const filter = readFilter(input.filter);
   if (!isId('dst', input.destination_id)) throw refusal('destination_not_found');
   const subscriptionId = ids.next('sub');
@@ -143,7 +140,7 @@ function build({ ids }: ApiServices, environment: number, input: SubscriptionInp
     id: subscriptionId,
     environment,
     destinationId: input.destination_id,
-    eventType: input.event_type,
+    eventType,
     filter,
     createdAt: idTime(subscriptionId),
   };

@@ -1,11 +1,12 @@
 // Destinations and signing keys between rows and values. Header values and signing secrets are sealed here and
 // nowhere else, each bound to its row.
-import type { Destination, DestinationChange, SigningKey } from '../../model/destination.ts';
+import type { Destination, SigningKey } from '../../model/destination.ts';
 import { formatId } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
+import type { Store } from '../store.ts';
 import type { ColumnKind } from './codec.ts';
 import { destinationStatusCode, nameOrNull, numberOrNull, pausedReasonCode, signatureStyleCode } from './codec.ts';
 
@@ -131,7 +132,7 @@ function openSealed(sealer: Sealer, sealed: Uint8Array, context: string): Uint8A
 
 // ── Changes ────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type Change = Omit<DestinationChange, 'headers'> & { headers?: Record<string, string | null> };
+export type Change = Parameters<Store['updateDestination']>[0]['change'];
 
 /** What the destination is after a change of some of its members. */
 export function applyChange(before: Destination, change: Change, now: number): Destination {

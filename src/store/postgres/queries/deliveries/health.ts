@@ -13,7 +13,7 @@ import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
 
-type HealthRow = {
+export type HealthRow = {
   destination_id: Uint8Array;
   failing_since: number | null;
   failure_count: number;

@@ -18,17 +18,15 @@ import { claimKeys } from './idempotency.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
 import type { DeliveriesOfEvent } from './insert-deliveries.ts';
 
-const EVENT_COLUMNS = {
-  id: 'uuid',
-  environment: 'int4',
-  type: 'text',
-  idempotency_key: 'text',
-  occurred_at: 'int8',
-  traceparent: 'text',
-} as const;
-
 export const EVENTS: Insert = {
-  columns: EVENT_COLUMNS,
+  columns: {
+    id: 'uuid',
+    environment: 'int4',
+    type: 'text',
+    idempotency_key: 'text',
+    occurred_at: 'int8',
+    traceparent: 'text',
+  },
   write: (rows) => `
     INSERT INTO events (shard, id, environment, type, idempotency_key, occurred_at, traceparent)
     SELECT r.shard, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at, r.traceparent FROM ${rows}`,

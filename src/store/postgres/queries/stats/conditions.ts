@@ -5,6 +5,7 @@ import { deliveryStatusCode } from '../../../rows/codec.ts';
 import { ACTIVITY_COLUMNS, activityUpdate, activityValues, toActivity } from '../../../rows/stats-rows.ts';
 import type { ActivityRow } from '../../../rows/stats-rows.ts';
 import type { Read, Write } from '../../context.ts';
+import type { HealthRow } from '../deliveries/health.ts';
 import { statement, statementOfEveryShard } from '../../wire/statement.ts';
 import { decodeText, encodeArray, encodeColumn, encodeText } from '../../wire/values.ts';
 import type { ColumnType } from '../../wire/values.ts';
@@ -36,13 +37,6 @@ const SELECT_ACTIVITY = statement<ActivityRow>(
   'destination_activity_select',
   `SELECT ${NAMES} FROM destination_activity WHERE destination_id = ANY ($1::uuid[])`,
 );
-
-type HealthRow = {
-  destination_id: Uint8Array;
-  failing_since: number | null;
-  failure_count: number;
-  held_until: number | null;
-};
 
 const SELECT_HEALTH = statement<HealthRow>(
   'destination_health_of_some',

@@ -1,6 +1,7 @@
 // The signing keys of destinations: rotating one, and ending an old one before its time.
 import type { SigningKey } from '../../../../model/destination.ts';
 import { idBytes } from '../../../../model/id.ts';
+import type { DestinationId } from '../../../../model/id.ts';
 import type { Sealer } from '../../../../runtime/sealer.ts';
 import { toSigningKeys } from '../../../rows/destination-rows.ts';
 import type { SigningKeyRow } from '../../../rows/destination-rows.ts';
@@ -10,7 +11,7 @@ import { raiseConfig } from './environments.ts';
 
 type Sql = ReadContext['sql'];
 
-const SELECT_DESTINATION = statement<{ key: number }>(
+const SELECT_LIVE = statement<{ key: number }>(
   'SELECT key FROM destinations WHERE id = ? AND environment = ? AND deleted_at IS NULL',
 );
 
@@ -27,6 +28,11 @@ const DELETE_ALL = statement('DELETE FROM signing_keys WHERE destination = ?');
 
 /** A change that touches nothing of the destination but what hangs on it. */
 export const STAMP_DESTINATION = statement('UPDATE destinations SET version = ? WHERE key = ?');
+
+/** Null: the environment has none of this id, or it is deleted. */
+export function findLiveKey(sql: Sql, environment: number, id: DestinationId): number | null {
+  return sql(SELECT_LIVE).get(idBytes(id), environment)?.key ?? null;
+}
 
 /** Newest first. */
 export function readKeys(sql: Sql, destination: number, sealer: Sealer): SigningKey[] {
@@ -47,8 +53,8 @@ export const rotateSigningKey: Write<'rotateSigningKey'> = (context, request) =>
   const { environment, id, key, previousExpiresAt, now } = request;
   diskReserve.assertRoom();
   return write(() => {
-    const destination = sql(SELECT_DESTINATION).get(idBytes(id), environment)?.key;
-    if (destination === undefined) return { result: 'not_found' };
+    const destination = findLiveKey(sql, environment, id);
+    if (destination === null) return { result: 'not_found' };
     const [newest, ...older] = readKeys(sql, destination, sealer);
     const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
     if (until > now) return { result: 'in_progress', until };
@@ -62,8 +68,8 @@ export const rotateSigningKey: Write<'rotateSigningKey'> = (context, request) =>
 
 export const endSigningKey: Write<'endSigningKey'> = ({ sql, write, sealer }, { environment, id, keyId, now }) =>
   write(() => {
-    const destination = sql(SELECT_DESTINATION).get(idBytes(id), environment)?.key;
-    if (destination === undefined) return 'not_found';
+    const destination = findLiveKey(sql, environment, id);
+    if (destination === null) return 'not_found';
     const all = readKeys(sql, destination, sealer);
     if (all[0]?.id === keyId) return 'newest';
     const isThere = all.some((key) => key.id === keyId && (key.expiresAt ?? Infinity) > now);

@@ -7,6 +7,7 @@ import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
 import type { Read, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 import { raiseConfig, readCounters } from './environments.ts';
+import { findLiveKey } from './signing-keys.ts';
 
 export const SUBSCRIPTION_COLUMNS = `
   s.id, s.environment, t.id AS destination_id, s.event_type, s.filter, s.created_at, s.deleted_at`;
@@ -27,10 +28,6 @@ const SELECT_PAGE = statement<SubscriptionRow>(`
 const SELECT_PAGE_OF_DESTINATION = statement<SubscriptionRow>(`
   SELECT ${SUBSCRIPTION_COLUMNS} ${FROM}
   WHERE s.destination = ? AND s.deleted_at IS NULL AND s.id < ? ORDER BY s.id DESC LIMIT ?`);
-
-const SELECT_DESTINATION = statement<{ key: number }>(
-  'SELECT key FROM destinations WHERE id = ? AND environment = ? AND deleted_at IS NULL',
-);
 
 const COUNT_OF_DESTINATION = statement<{ count: number }>(
   'SELECT count(*) AS count FROM subscriptions WHERE destination = ? AND deleted_at IS NULL',
@@ -53,8 +50,8 @@ export const listSubscriptions: Read<'listSubscriptions'> = ({ sql }, request) =
   if (destinationId === null) {
     return toPage(sql(SELECT_PAGE).all(environment, below, limit + 1), limit, toSubscription);
   }
-  const destination = sql(SELECT_DESTINATION).get(idBytes(destinationId), environment)?.key;
-  if (destination === undefined) return { rows: [], next: null };
+  const destination = findLiveKey(sql, environment, destinationId);
+  if (destination === null) return { rows: [], next: null };
   return toPage(sql(SELECT_PAGE_OF_DESTINATION).all(destination, below, limit + 1), limit, toSubscription);
 };
 
@@ -63,8 +60,8 @@ export const createSubscription: Write<'createSubscription'> = (context, { subsc
   diskReserve.assertRoom();
   return write(() => {
     const { id, environment, destinationId, eventType, filter, createdAt } = subscription;
-    const destination = sql(SELECT_DESTINATION).get(idBytes(destinationId), environment)?.key;
-    if (destination === undefined) return { result: 'destination_not_found' };
+    const destination = findLiveKey(sql, environment, destinationId);
+    if (destination === null) return { result: 'destination_not_found' };
     const identical = sql(SELECT_IDENTICAL).get(destination, identity);
     if (identical !== undefined) return { result: 'exists', subscription: toSubscription(identical) };
     if (sql(COUNT_OF_DESTINATION).get(destination)!.count >= limits.perDestinationMax) {

@@ -5,7 +5,7 @@ import { isUnfinished } from '../../../rows/codec.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { PAGE_BYTES, readNumber, statement } from '../../file/database.ts';
 import type { Database } from '../../file/database.ts';
-import { runSteps } from './steps.ts';
+import { runSteps, someOrNull } from './steps.ts';
 
 const DELIVERIES_PER_STEP = 10;
 const ATTEMPTS_PER_STEP = 50;
@@ -102,8 +102,4 @@ function giveBackSpace(db: Database): number | null {
   if (free <= kept) return null;
   db.exec(`PRAGMA incremental_vacuum(${PAGES_PER_STEP})`);
   return 0;
-}
-
-function someOrNull({ changes }: { changes: number | bigint }): number | null {
-  return Number(changes) || null;
 }

@@ -20,3 +20,8 @@ export function runSteps({ clock, write }: WriteContext, budgetMs: number, steps
     return { changed, more: false };
   });
 }
+
+/** Of a statement that was run: what a step returns. */
+export function someOrNull({ changes }: { changes: number | bigint }): number | null {
+  return Number(changes) || null;
+}

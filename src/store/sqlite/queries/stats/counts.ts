@@ -2,7 +2,7 @@
 import { HOURS, MINUTES, countsValues, subjectValues } from '../../../rows/stats-rows.ts';
 import type { Read, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';
-import { runSteps } from '../maintenance/steps.ts';
+import { runSteps, someOrNull } from '../maintenance/steps.ts';
 
 const ROWS_PER_STEP = 50;
 
@@ -57,6 +57,6 @@ export const pruneCounts: Write<'pruneCounts'> = (context, { minutes, hours, bud
   return runSteps(context, budgetMs, [
     pruneSpan(MINUTES, minutes),
     pruneSpan(HOURS, hours),
-    () => Number(sql(DELETE_ACTIVITY).run(hours).changes) || null,
+    () => someOrNull(sql(DELETE_ACTIVITY).run(hours)),
   ]);
 };
