@@ -40,7 +40,7 @@ export function createAuthenticator({ store, clock }: { store: KeyStore; clock: 
     // Of two under way the one that began later has read the newer state, whichever answers first.
     if (turn < refreshApplied) return;
     refreshApplied = turn;
-    keys = new Map(read.map((key) => [Buffer.from(key.hash).toString('base64'), key]));
+    keys = new Map(read.map((key) => [key.hash.toBase64(), key]));
     keysById = new Map(read.map((key) => [key.id, key]));
     known = new Map();
   };

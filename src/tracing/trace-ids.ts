@@ -23,7 +23,7 @@ export function formatTraceparent({ traceId, spanId, isSampled }: TraceParent): 
 
 /** The trace of an event that came with none: 16 bytes, as hex. */
 export function traceIdOf(id: EventId): string {
-  return Buffer.from(idBytes(id)).toString('hex');
+  return idBytes(id).toHex();
 }
 
 /** `subject`: an event's id, a delivery's, or `<delivery>/<attempt>`. 8 bytes, as hex. */

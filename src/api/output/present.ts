@@ -27,18 +27,13 @@ export function present<Resource extends object>(resource: Resource): Presented<
   const presented: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(resource)) {
     const isTime = typeof value === 'number' && name.endsWith('At');
-    presented[snakeNameOf(name)] = isTime ? formatTime(value) : value;
+    presented[snakeNames.getOrInsertComputed(name, toSnakeName)] = isTime ? formatTime(value) : value;
   }
   return presented as Presented<Resource>;
 }
 
-function snakeNameOf(name: string): string {
-  let snakeName = snakeNames.get(name);
-  if (snakeName === undefined) {
-    snakeName = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    snakeNames.set(name, snakeName);
-  }
-  return snakeName;
+function toSnakeName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** What stands for the value of a header, which is a secret. */
@@ -115,7 +110,7 @@ function presentBody(body: Uint8Array | null, isTruncated: boolean): PresentedBo
   if (body === null) return { response_body: null, response_body_encoding: null };
   const text = isTruncated ? dropPartialCharacter(body) : body;
   if (isUtf8(text)) return { response_body: Buffer.from(text).toString(), response_body_encoding: 'utf8' };
-  return { response_body: Buffer.from(body).toString('base64'), response_body_encoding: 'base64' };
+  return { response_body: body.toBase64(), response_body_encoding: 'base64' };
 }
 
 /** Text cut in the middle of a character is still text: the rest of that character is not worth base64. */

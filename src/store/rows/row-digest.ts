@@ -31,5 +31,5 @@ export function digestBodies(table: CopiedTable, row: CopiedRow): CopiedRow {
 }
 
 function toJson(value: CopiedValue): unknown {
-  return value instanceof Uint8Array ? { hex: Buffer.from(value).toString('hex') } : value;
+  return value instanceof Uint8Array ? { hex: value.toHex() } : value;
 }

@@ -115,7 +115,7 @@ function nibbleOf(code: number): number {
 
 /** An id's bytes as PostgreSQL writes a uuid: for DDL, which takes no parameters. */
 export function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes).toString('hex');
+  const hex = bytes.toHex();
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 

@@ -136,11 +136,11 @@ type StoredPosition = (number | string)[];
 
 // No key has text in it, so a string is the hex digits of bytes.
 function encodePosition(values: CopiedValue[]): string {
-  const stored = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value));
+  const stored = values.map((value) => (value instanceof Uint8Array ? value.toHex() : value));
   return JSON.stringify(stored);
 }
 
 function decodePosition(position: string): Parameter[] {
   const stored = JSON.parse(position) as StoredPosition;
-  return stored.map((value) => (typeof value === 'string' ? Buffer.from(value, 'hex') : value));
+  return stored.map((value) => (typeof value === 'string' ? Uint8Array.fromHex(value) : value));
 }

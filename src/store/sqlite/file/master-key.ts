@@ -38,7 +38,7 @@ function createKeyFile({ dataDir, path, random }: { dataDir: string; path: strin
   createDataDir(dataDir);
   try {
     rmSync(draft, { force: true });
-    writeNewFile(draft, `${Buffer.from(random.bytes(MASTER_KEY_BYTES)).toString('hex')}\n`);
+    writeNewFile(draft, `${random.bytes(MASTER_KEY_BYTES).toHex()}\n`);
     publishFile(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });

@@ -124,7 +124,7 @@ export function nameForCopying(db: Database, random: Random): string {
   const id = random.bytes(COPY_ID_BYTES);
   prepare(db, 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(COPY_ID, id);
   const row = prepare<{ value: Uint8Array }>(db, 'SELECT value FROM meta WHERE name = ?').get(COPY_ID)!;
-  return Buffer.from(row.value).toString('hex');
+  return row.value.toHex();
 }
 
 /** By whoever serves the store again: copied rows may change from then on, so no such copy must be gone on with. */

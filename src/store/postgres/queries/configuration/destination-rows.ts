@@ -49,9 +49,9 @@ export async function withKeys(tx: Tx, rows: DestinationRow[], sealer: Sealer): 
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
   const keys = await tx.run(SELECT_KEYS, [encodeArray('uuid', ids)]);
-  const byDestination = Map.groupBy(keys, (key) => Buffer.from(key.destination_id).toString('hex'));
+  const byDestination = Map.groupBy(keys, (key) => key.destination_id.toHex());
   return rows.map((row) => {
-    const own = byDestination.get(Buffer.from(row.id).toString('hex')) ?? [];
+    const own = byDestination.get(row.id.toHex()) ?? [];
     return { ...toOneDestination(row, sealer), signingKeys: toSigningKeys(own, sealer) };
   });
 }

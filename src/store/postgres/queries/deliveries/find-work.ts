@@ -11,7 +11,6 @@ import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
 import { keyOf } from './delivery-tables.ts';
 import { SELECT_PAYLOADS } from '../events/event-rows.ts';
-import { hex } from './select-delivery.ts';
 
 // One seek for each destination: its earliest unfinished delivery, whatever lies behind that.
 const SELECT_NEXT_DESTINATIONS = statement<{ destination_id: Uint8Array; due_at: number; deleted_at: number | null }>(
@@ -104,7 +103,7 @@ async function sweepShard(tx: Tx, shard: number, { after, limit }: { after: Uint
     const rows = await tx.run(SELECT_NEXT_DESTINATIONS, [shard, last, limit]);
     for (const row of rows.filter(({ deleted_at: deletedAt }) => deletedAt === null)) {
       const destinationId = formatId('dst', row.destination_id);
-      found.push({ destinationId, dueAt: row.due_at, position: `${shard}:${hex(row.destination_id)}` });
+      found.push({ destinationId, dueAt: row.due_at, position: `${shard}:${row.destination_id.toHex()}` });
     }
     if (rows.length < limit) return found;
     last = rows.at(-1)!.destination_id;
@@ -124,7 +123,7 @@ function toSweepPage(found: Found[], limit: number, isEnd: boolean): SweepPage {
 function parsePosition(after: string | null): { shard: number; destination: Uint8Array } {
   if (after === null) return { shard: 0, destination: ID_BYTES_MIN };
   const [shard, destination] = after.split(':') as [string, string];
-  return { shard: Number(shard), destination: new Uint8Array(Buffer.from(destination, 'hex')) };
+  return { shard: Number(shard), destination: Uint8Array.fromHex(destination) };
 }
 
 function toRefill({ destinationId, dueBy, limit }: RefillRequest, rows: readonly OpenRow[]): Refill {

@@ -130,10 +130,10 @@ export async function completeRows(tx: Tx, horizons: Horizons, rows: ListedRow[]
       seen.map((row) => row.destination_id),
     ),
   ]);
-  const typeOf = new Map(types.map((row) => [hex(row.id), row.type]));
+  const typeOf = new Map(types.map((row) => [row.id.toHex(), row.type]));
   return seen.flatMap((row) => {
-    const type = typeOf.get(hex(row.event_id));
-    const destination = destinations.get(hex(row.destination_id));
+    const type = typeOf.get(row.event_id.toHex());
+    const destination = destinations.get(row.destination_id.toHex());
     return type === undefined || destination === undefined
       ? []
       : [{ ...row, event_type: type, ...stateOf(destination) }];
@@ -146,16 +146,12 @@ function stateOf({ is_paused, deleted_at, held_until }: DestinationState): Omit<
 
 /** Deleted ones too, for as long as a delivery refers to them. By the hex of their ids. */
 async function selectDestinations(tx: Tx, ids: readonly Uint8Array[]): Promise<Map<string, DestinationState>> {
-  const distinct = [...new Map(ids.map((id) => [hex(id), id])).values()];
+  const distinct = [...new Map(ids.map((id) => [id.toHex(), id])).values()];
   const shards = [...new Set(distinct.map((id) => keyOf(formatId('dst', id))[0]))];
   const [rows, held] = await Promise.all([
     tx.run(SELECT_DESTINATIONS, [encodeArray('uuid', distinct)]),
     tx.run(SELECT_HELD, [encodeArray('uuid', distinct), encodeArray('int2', shards)]),
   ]);
-  const heldUntil = new Map(held.map((row) => [hex(row.destination_id), row.held_until]));
-  return new Map(rows.map((row) => [hex(row.id), { ...row, held_until: heldUntil.get(hex(row.id)) ?? null }]));
-}
-
-export function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
+  const heldUntil = new Map(held.map((row) => [row.destination_id.toHex(), row.held_until]));
+  return new Map(rows.map((row) => [row.id.toHex(), { ...row, held_until: heldUntil.get(row.id.toHex()) ?? null }]));
 }

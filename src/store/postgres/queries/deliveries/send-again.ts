@@ -15,7 +15,7 @@ import type { Tx } from '../../wire/transaction.ts';
 import { ALL_OPEN, TAKE_DONE, insertOpen, keyOf, toMovedRow } from './delivery-tables.ts';
 import type { OpenStored } from './delivery-tables.ts';
 import { hasBody } from '../events/event-rows.ts';
-import { hex, selectDelivery } from './select-delivery.ts';
+import { selectDelivery } from './select-delivery.ts';
 import type { CompleteRow } from './select-delivery.ts';
 
 /** No row: somebody moved the delivery since it was read. */
@@ -80,13 +80,13 @@ async function reopen(tx: Tx, move: Move, change: BacklogChange): Promise<OpenSt
 
 /** Those that nobody has moved since they were read, in any order. */
 export async function reopenAll(tx: Tx, moves: readonly Move[], change: BacklogChange): Promise<OpenStored[]> {
-  const moveOf = new Map(moves.map((move) => [hex(move.row.id), move]));
+  const moveOf = new Map(moves.map((move) => [move.row.id.toHex(), move]));
   const done = await tx.batch(
     TAKE_DONE,
     moves.map(({ row }) => [...keyOf(formatId('dlv', row.id)), row.rev]),
   );
   const stored = done.map((row) => {
-    const { next, now } = moveOf.get(hex(row.id))!;
+    const { next, now } = moveOf.get(row.id.toHex())!;
     change.add(formatId('dst', row.destination_id), row.environment, 1);
     return toMovedRow(row, next, now) as OpenStored;
   });
