@@ -3,7 +3,7 @@
 import type { Cluster, NodeIdentity } from '../cluster/cluster.ts';
 import { SharedStoreNode } from '../cluster/shared-store.ts';
 import { createSoleNode } from '../cluster/sole-node.ts';
-import type { Work } from '../cluster/work.ts';
+import type { ShardWork } from '../cluster/work.ts';
 import { VERSION } from '../config.ts';
 import type { Follower } from '../configuration/follower.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
@@ -70,7 +70,7 @@ function createNodeAmongNodes(base: Base, node: NodeIdentity, store: ClusterStor
   });
 }
 
-function createWork({ modes }: Base, { follower, dispatcher }: Parts): Work {
+function createWork({ modes }: Base, { follower, dispatcher }: Parts): ShardWork {
   return {
     async load(shards, own) {
       await follower.catchUpAll();

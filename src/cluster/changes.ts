@@ -6,7 +6,7 @@ import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 import type { Announcer } from './announcer.ts';
-import type { Work } from './work.ts';
+import type { ShardWork } from './work.ts';
 
 /** An owner that lives acknowledges within one or two of its steps, even where every wake-up is lost. */
 const CONFIRM_FOR_MS = 4_000;
@@ -20,7 +20,7 @@ export function createChanges(options: {
   id: NodeId;
   store: Pick<ClusterStore, 'acknowledgeChanges' | 'isChangeWaiting'>;
   clock: Clock;
-  work: Pick<Work, 'catchUp'>;
+  work: Pick<ShardWork, 'catchUp'>;
   announcer: Announcer;
 }) {
   const { id, store, clock, work, announcer } = options;

@@ -5,7 +5,7 @@ import type { NodeId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
-import type { Work } from './work.ts';
+import type { ShardWork } from './work.ts';
 
 const RETRY_DELAY_MS = 250;
 /** After a sweep that was asked for, the next one waits this many times as long as that took. */
@@ -16,7 +16,7 @@ type OwnedShardsOptions = {
   id: NodeId;
   store: Pick<ClusterStore, 'freeShards'>;
   clock: Clock;
-  work: Work;
+  work: ShardWork;
   /** Shards were loaded, or given away. */
   onGained: (count: number) => Promise<void>;
   onReleased: (count: number) => void;

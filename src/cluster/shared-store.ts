@@ -21,7 +21,7 @@ import type { Lease } from './lease.ts';
 import { Membership } from './membership.ts';
 import { OwnedShards } from './owned-shards.ts';
 import { decodeWakeUp, isWakeUp } from './wake-up.ts';
-import type { Work } from './work.ts';
+import type { ShardWork } from './work.ts';
 
 const OFFSET_MAX_MS = 60_000;
 /** At a stop, beyond the time that what is on the wire is given. */
@@ -44,7 +44,7 @@ type SharedStoreOptions = {
   clock: Clock;
   /** Corrects the service's clock by the store's time. */
   adjustClock: (offsetMs: number) => void;
-  work: Work;
+  work: ShardWork;
   /** Told of what is announced and is no wake-up. */
   hearOther: (text: string) => void;
   /** This node hears what is announced from now on; it may have missed something before. */

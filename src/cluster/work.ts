@@ -1,7 +1,7 @@
 // What a node does with its shards, handed in by whoever puts the service together: this folder knows when, not how.
 import type { DueWork } from '../model/delivery.ts';
 
-export interface Work {
+export interface ShardWork {
   /**
    * Loads what its owner must know of these shards: configuration first, then the troubles of destinations. Calls `own`
    * just before they count as ours.

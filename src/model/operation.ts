@@ -1,5 +1,5 @@
 // An operation: something asked for many deliveries at once, which goes on in the background in small steps until all
-// that it found has had its turn. Pure: what a step and an operator's word make of its row.
+// that it found has had its turn. Pure: what a step and an operator's word make of its row. Times are Unix ms.
 import type { DeadReason } from './delivery.ts';
 import type { ApiKeyId, DestinationId, OperationId } from './id.ts';
 

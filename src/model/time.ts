@@ -9,6 +9,7 @@ export function formatTime(at: number): string {
   return lastText;
 }
 
+/** Of Unix ms. */
 export function formatTimeOrNull(at: number | null): string | null {
   return at === null ? null : formatTime(at);
 }

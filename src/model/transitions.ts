@@ -1,6 +1,6 @@
 // Every move of a delivery, and the order in which a move is refused: pure functions from where a delivery stands to
 // where it stands next. Who writes a move does so WHERE rev is what was read, and raises it: of two moves at once one
-// wins, and the other is decided again on what that left.
+// wins, and the other is decided again on what that left. Times are Unix ms.
 //
 //   accepted ─ born ─▶ pending ─┬─ afterResult ─▶ succeeded                     2xx
 //                               ├─ afterResult ─▶ retrying ─▶ …                 a failure, while the schedule lasts

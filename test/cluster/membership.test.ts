@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createLease } from '../../src/cluster/lease.ts';
 import { Membership } from '../../src/cluster/membership.ts';
 import { OwnedShards } from '../../src/cluster/owned-shards.ts';
-import type { Work } from '../../src/cluster/work.ts';
+import type { ShardWork } from '../../src/cluster/work.ts';
 import { systemClock as clock } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
@@ -22,7 +22,7 @@ test('a lease is renewed while reading the configuration, to acknowledge a chang
   const store = memory.storeFor({ isAlive: () => true, whenAwake: async () => undefined });
   const id = ids.next('nod');
   const fail = (error: unknown): void => assert.fail(String(error));
-  const work: Work = {
+  const work: ShardWork = {
     load: async (_shards, own) => own(),
     sweep: async () => undefined,
     release: async () => undefined,
