@@ -62,14 +62,10 @@ const openIPv6 = parseSubnet(OPEN_IPV6);
 const refusedIPv6 = REFUSED_IPV6.map((text) => parseSubnet(text));
 
 /** Subnets are CIDR texts that `parseSubnet` accepts; `testSubnets` count in test mode only. */
-export function createGuard(options: {
-  testSubnets: readonly string[];
-  allowSubnets: readonly string[];
-  ownAddress?: ListeningAddress;
-}) {
+export function createGuard(options: { testSubnets: readonly string[]; allowSubnets: readonly string[] }) {
   const allowed = options.allowSubnets.map((text) => parseSubnet(text));
   const subnets = { live: allowed, test: [...allowed, ...options.testSubnets.map((text) => parseSubnet(text))] };
-  let own = options.ownAddress ?? null;
+  let own: ListeningAddress | null = null;
 
   const isAllowed = (address: Address, mode: Mode): boolean => isInside(address, subnets[mode]);
   const isOwn = (address: Address, port: number): boolean => own !== null && own.port === port && leadsTo(address, own);

@@ -17,7 +17,7 @@ const SETTINGS = [
 ];
 
 export function openSource(address: DatabaseAddress): Pool {
-  return openPool({ ...address, settings: SETTINGS, onError: () => {} }, CONNECTIONS_MAX);
+  return openPool({ ...address, settings: SETTINGS }, CONNECTIONS_MAX);
 }
 
 /** No user, password, database, table, column or right; or a value that cannot be what it is said to be. */

@@ -24,7 +24,7 @@ export type ProcessLog = {
 };
 
 /** `isShared`: other processes write to the same output. */
-export function createLog(level: string, clock: Clock, { isShared = false } = {}): ProcessLog {
+export function createLog(level: string, clock: Clock, { isShared }: { isShared: boolean }): ProcessLog {
   const buffer = isShared ? { minLength: PIPE_BYTES - 1, maxWrite: PIPE_BYTES } : { minLength: BUFFER_BYTES };
   const destination = pino.destination({ sync: false, periodicFlush: FLUSH_INTERVAL_MS, ...buffer });
   const log = pino(

@@ -284,7 +284,11 @@ describe('subnets', () => {
 
 describe('the own listening address', () => {
   const open = { testSubnets: ['0.0.0.0/0', '::/0'], allowSubnets: [] };
-  const own = (address: string): Guard => createGuard({ ...open, ownAddress: { address, port: 8383 } });
+  const own = (address: string): Guard => {
+    const guard = createGuard(open);
+    guard.setOwnAddress({ address, port: 8383 });
+    return guard;
+  };
   const canReach = (address: string, guard: Guard, port = 8383): boolean => {
     const vetted = isVetted(address, { guard, mode: 'test', port });
     const host = address.includes(':') ? `[${address}]` : address;

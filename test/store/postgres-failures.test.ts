@@ -114,7 +114,7 @@ describe('a transaction', () => {
   const FAIL = statement<never>('test_fail', 'SELECT 1 / $1::int4');
 
   const open = (url: string) => {
-    const pool = openPool({ url, settings: [], onError: () => {} }, 1);
+    const pool = openPool({ url, settings: [] }, 1);
     return { pool, ...createTransactions({ pool, clock: systemClock, random: systemRandom, isDistributed: false }) };
   };
 
@@ -142,7 +142,7 @@ describe('a transaction', () => {
   it('is planned anew when its tables have grown since', async (t) => {
     const url = await databases.make(t);
     const settings = ['plan_cache_mode = force_generic_plan'];
-    const pool = openPool({ url, settings, onError: () => {} }, 1);
+    const pool = openPool({ url, settings }, 1);
     atEnd(t, () => pool.end());
     let now = 0;
     const clock = { ...systemClock, monotonic: () => now };

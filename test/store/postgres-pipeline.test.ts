@@ -19,7 +19,7 @@ before(async () => {
 after(() => server.stop());
 
 async function open(t: TestContext): Promise<{ client: PoolClient; pipeline: Pipeline; writes: () => number }> {
-  const pool = openPool({ url: server.urlOf('postgres'), settings: [], onError: () => {} }, 1);
+  const pool = openPool({ url: server.urlOf('postgres'), settings: [] }, 1);
   atEnd(t, () => pool.end());
   const client = await pool.connect();
   client.on('error', () => {});

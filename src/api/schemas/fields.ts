@@ -44,7 +44,7 @@ export function oneOf<const T extends string>(values: readonly T[], options: TSc
 }
 
 /** Any JSON object. */
-export function anyObject(options: TSchemaOptions = {}) {
+export function anyObject(options: TSchemaOptions) {
   return Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...options });
 }
 

@@ -33,19 +33,18 @@ const TEST_LOCK = 0x74_65_73_74;
 export type Announcements = Pick<ClusterStore, 'announce' | 'listen' | 'reserveTest'> & { close: () => Promise<void> };
 type Listener = Parameters<ClusterStore['listen']>[0];
 /** `drop`: at once, and another takes its place. */
-type Connection = { client: Client; drop: (error?: Error) => void };
+type Connection = { client: Client; drop: () => void };
 
 export function createAnnouncements(options: ConnectionOptions & { clock: Clock }): Announcements {
-  const { settings, onError, clock } = options;
+  const { settings, clock } = options;
   let current: Connection | null = null;
   let connecting: Promise<void> | null = null;
   let timer: Timer | null = null;
   let isClosed = false;
 
   const connect = async (listener: Listener): Promise<void> => {
-    const fresh = openConnection(options, listener.onAnnounced, (error) => {
+    const fresh = openConnection(options, listener.onAnnounced, () => {
       if (current === fresh) current = null;
-      if (error !== undefined && !isClosed) onError(error);
       reconnectLater(listener);
     });
     try {
@@ -56,8 +55,8 @@ export function createAnnouncements(options: ConnectionOptions & { clock: Clock 
       });
       current = fresh;
       listener.onGap();
-    } catch (error) {
-      fresh.drop(error as Error);
+    } catch {
+      fresh.drop();
     }
   };
 
@@ -134,23 +133,23 @@ async function tryLock(
 function openConnection(
   address: DatabaseAddress,
   onAnnounced: Listener['onAnnounced'],
-  onDropped: (error?: Error) => void,
+  onDropped: () => void,
 ): Connection {
   const socket = new Socket();
   const { url, ssl, sslnegotiation } = address;
   const client = new Client({ ...connectionConfig({ url, ssl, sslnegotiation }), stream: () => socket });
   let isDropped = false;
-  const drop = (error?: Error): void => {
+  const drop = (): void => {
     if (isDropped) return;
     isDropped = true;
     client.removeAllListeners('notification');
     // Not a polite end, which waits for a peer that may have vanished.
     socket.destroy();
-    onDropped(error);
+    onDropped();
   };
   // Either may come first, or both.
   client.on('error', drop);
-  client.on('end', () => drop());
+  client.on('end', drop);
   client.on('notification', ({ payload = '' }) => onAnnounced(payload));
   return { client, drop };
 }
@@ -162,8 +161,7 @@ async function within(
   connection: Connection,
   work: (connection: Connection) => Promise<unknown>,
 ): Promise<void> {
-  const silence = new Error(`the connection for announcements has not answered for ${limitMs} ms: another is made`);
-  const limit = clock.setTimer(() => connection.drop(silence), limitMs);
+  const limit = clock.setTimer(connection.drop, limitMs);
   try {
     await work(connection);
   } finally {

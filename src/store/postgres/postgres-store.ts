@@ -32,8 +32,6 @@ export type PostgresStoreOptions = {
   maxBacklogPerDestination?: number;
   /** How long a batch of events waits for an idempotency key that another transaction holds. Default 500 ms. */
   keyWaitMs?: number;
-  /** A connection that nobody was using broke. The next one who needs it gets a new one. */
-  onConnectionError?: (error: Error) => void;
   /** How a transaction's statements get to the server. Default: those of a turn together. */
   createPipeline?: (client: PoolClient) => Pipeline;
 };
@@ -103,12 +101,11 @@ type Pools = Record<keyof typeof CONNECTIONS, Pool> & {
 type PoolsOptions = PostgresStoreOptions & { mayBeUnfinished?: boolean; mayMake?: boolean };
 
 export async function openPools(options: PoolsOptions): Promise<Pools> {
-  const { onConnectionError: onError = () => {} } = options;
   const address = readDatabaseAddress(options.url);
-  const first = openPool({ ...address, settings: [], answerTimeoutMs: MIGRATION_ANSWER_TIMEOUT_MS, onError }, 1);
+  const first = openPool({ ...address, settings: [], answerTimeoutMs: MIGRATION_ANSWER_TIMEOUT_MS }, 1);
   try {
     const { layout, settings } = await prepare(first, options);
-    const connection: ConnectionOptions = { ...address, settings, onError };
+    const connection: ConnectionOptions = { ...address, settings };
     const opened = Object.entries(CONNECTIONS).map(([name, max]) => [name, openPool(connection, max)] as const);
     const close = async (): Promise<void> => {
       await Promise.all(opened.map(([, pool]) => pool.end()));

@@ -98,7 +98,7 @@ export async function makeDistributed(url: string): Promise<void> {
 
 /** For the days around START, which tests begin at. */
 async function makePartitions(url: string): Promise<void> {
-  const pool = openPool({ url, settings: [], onError: () => {} }, 1);
+  const pool = openPool({ url, settings: [] }, 1);
   const partitions = await openPartitions(pool);
   await partitions.ensure([0, 1, 2].map((day) => START + day * DAY));
   await pool.end();

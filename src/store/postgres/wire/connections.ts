@@ -12,7 +12,6 @@ export type ConnectionOptions = DatabaseAddress & {
   settings: readonly string[];
   /** Without an answer for so long the server counts as gone. Default 12 s. */
   answerTimeoutMs?: number;
-  onError: (error: Error) => void;
 };
 
 /** Waiting for a connection of the pool, and making one. Then the database counts as away. */
@@ -27,19 +26,19 @@ const ANSWER_TIMEOUT_MS = 12_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
 export function openPool(options: ConnectionOptions, max: number): Pool {
-  const { settings, answerTimeoutMs, onError, ...address } = options;
+  const { settings, answerTimeoutMs, ...address } = options;
   const config = { ...connectionConfig(address, answerTimeoutMs), max, idleTimeoutMillis: 0, allowExitOnIdle: false };
   const verify = (client: PoolClient, done: (error?: Error) => void): void =>
     void assertWritable(client).then(() => done(), done);
   const pool: Pool = new Pool({ ...config, verify, stream: () => createSocket(() => pool.ending) });
   // An idle connection that breaks is dropped by the pool; the next one who asks gets a new one.
-  pool.on('error', onError);
+  pool.on('error', () => {});
   pool.on('connect', (client) => {
     // For the moment between the pool's own listener and withConnection's: a server that ends a connection right after
     // it was made must not end the process. Whoever uses it then finds out.
     client.on('error', () => {});
     // Pipelined before whatever the connection was made for.
-    for (const setting of settings) client.query(`SET ${setting}`).catch(onError);
+    for (const setting of settings) client.query(`SET ${setting}`).catch(() => {});
   });
   return pool;
 }
