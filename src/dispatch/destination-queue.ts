@@ -19,7 +19,7 @@ import type { AttemptUnderWay } from './in-flight.ts';
 import { NEVER } from '../runtime/clock.ts';
 import type { Instant } from '../runtime/clock.ts';
 import { Pace } from './pace.ts';
-import type { HeapPlace, ReadyPlace } from './slots.ts';
+import type { HeapPlace, ReadyPlace, Standing } from './slots.ts';
 
 /** Where those who hold the queue have put it. Kept with the queue, so that finding it there is no look-up. */
 export class Place implements HeapPlace, ReadyPlace<DestinationQueue> {
@@ -128,9 +128,13 @@ export class DestinationQueue {
     return Math.max(startAt, lastStartAt + PROBE_INTERVAL_MS);
   }
 
-  /** Whether the next start keeps to what the destination has earned: only then it may have a scarce slot. */
-  isWithinEarned({ monotonic }: Instant): boolean {
-    return this.inFlight.count < this.#window.earned(monotonic);
+  /** What its next start may have of scarce slots. */
+  standing({ monotonic }: Instant): Standing {
+    const { count } = this.inFlight;
+    const earned = this.#window.earned(monotonic);
+    if (count < earned) return 'earner';
+    if (count > 0) return 'other';
+    return this.health.isFailing ? 'prober' : 'earner';
   }
 
   /**
@@ -146,7 +150,8 @@ export class DestinationQueue {
   /** Takes the first waiting delivery onto the wire; call only when `startableAt` has come. */
   start(at: Instant): AttemptUnderWay {
     this.pace.noteStart(at);
-    return this.inFlight.start(this.backlog.take(), at.monotonic);
+    const isProbe = this.standing(at) === 'prober';
+    return this.inFlight.start(this.backlog.take(), at.monotonic, isProbe);
   }
 
   /** Whether what was started must not be sent after all: since then the destination was changed, or held. */

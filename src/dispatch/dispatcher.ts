@@ -213,8 +213,7 @@ export class Dispatcher {
   pump(): void {
     while (this.#starts < STARTS_MAX) {
       const mayStart = this.#isRunning && this.#slots.isFree() && this.#options.pipeline.mayRun();
-      const areScarce = this.#slots.areScarce();
-      const queue = mayStart ? this.#queues.firstReady(areScarce) : null;
+      const queue = mayStart ? this.#queues.firstReady(this.#slots) : null;
       if (queue === null) return;
       if (++this.#starts === STARTS_MAX) {
         this.#options.clock.afterTurn(() => {
@@ -224,8 +223,8 @@ export class Dispatcher {
       }
       const at = this.#queues.instant();
       // Time has passed since the queue was found ready: its rate limit may have been lowered, its window be smaller.
-      const isReady = queue.startableAt(at) <= at.monotonic;
-      if (isReady && (!areScarce || queue.isWithinEarned(at))) void this.#run(queue, queue.start(at));
+      const isReady = queue.startableAt(at) <= at.monotonic && this.#slots.areFor(queue.standing(at));
+      if (isReady) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }
   }
@@ -233,7 +232,7 @@ export class Dispatcher {
   /** One attempt, from its start until it is settled. Never rejects. */
   async #run(queue: DestinationQueue, attempt: AttemptUnderWay): Promise<void> {
     const { pipeline, onError } = this.#options;
-    this.#slots.take();
+    this.#slots.take(attempt);
     let dueAt: number | null;
     try {
       const sent = await pipeline.send(queue, attempt);
@@ -254,7 +253,7 @@ export class Dispatcher {
   #leaveWire(queue: DestinationQueue, attempt: AttemptUnderWay): void {
     if (!queue.inFlight.end(attempt)) return;
     if (!attempt.isSent) queue.pace.noteUnsent(this.#queues.instant());
-    this.#slots.leaveWire();
+    this.#slots.leaveWire(attempt);
     this.#lookAt([queue]);
   }
 

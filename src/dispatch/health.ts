@@ -56,6 +56,11 @@ export class Health {
     return this.#hold.leftMs(at);
   }
 
+  /** Whether anything has failed since the last success. */
+  get isFailing(): boolean {
+    return this.#failingSince !== null;
+  }
+
   /** What has failed since the last success; null: nothing. */
   streak(): FailureStreak | null {
     return this.#failingSince === null ? null : { failingSince: this.#failingSince, failureCount: this.#failureCount };

@@ -21,13 +21,16 @@ export class AttemptUnderWay {
   readonly trigger: AttemptTrigger;
   /** Monotonic ms. */
   readonly startedAt: number;
+  /** Of a destination that failed lately and has answered nothing since. */
+  readonly isProbe: boolean;
   readonly aborter: Aborter = new Aborter();
   isSent = false;
   #isAbandoned = false;
 
-  constructor(delivery: OpenDelivery, startedAt: number) {
+  constructor(delivery: OpenDelivery, startedAt: number, isProbe: boolean) {
     this.delivery = delivery;
     this.startedAt = startedAt;
+    this.isProbe = isProbe;
     this.trigger = triggerOf(delivery);
   }
 
@@ -76,10 +79,10 @@ export class InFlight {
     return [...this.#leftBehind.values(), ...this.#current.values()];
   }
 
-  start(delivery: OpenDelivery, monotonic: number): AttemptUnderWay {
+  start(delivery: OpenDelivery, monotonic: number, isProbe = false): AttemptUnderWay {
     const isUnderWay = this.#current.has(delivery.id) || this.#leftBehind.has(delivery.id);
     assert(!isUnderWay, 'a delivery has two attempts under way');
-    const attempt = new AttemptUnderWay(delivery, monotonic);
+    const attempt = new AttemptUnderWay(delivery, monotonic, isProbe);
     this.#current.set(delivery.id, attempt);
     this.#unsentCount++;
     this.#lastStartAt = monotonic;
@@ -132,15 +135,15 @@ export class Window {
 
   /** A request was answered. `count`: with it so many were on the wire. `isWanted`: more deliveries wait. */
   noteAnswer(count: number, isWanted: boolean, monotonic: number): void {
-    const earned = this.earned(monotonic);
+    const earned = Math.max(1, this.earned(monotonic));
     const isFull = isWanted && 2 * count > earned;
     this.#peak = Math.max(this.#peak, count, isFull ? earned + 1 : 0);
   }
 
-  /** What it may have of slots that are scarce: at least one. */
+  /** What it may have of slots that are scarce. */
   earned(monotonic: number): number {
     this.#turn(monotonic);
-    return Math.max(1, this.#peak, this.#peakBefore);
+    return Math.max(this.#peak, this.#peakBefore);
   }
 
   /** What it may have while there are slots for everybody. */

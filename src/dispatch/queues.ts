@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import { DestinationQueue } from './destination-queue.ts';
 import type { Ownership } from '../model/ownership.ts';
 import { ReadyQueues, WakeHeap } from './slots.ts';
+import type { Slots } from './slots.ts';
 import { Refiller } from './refiller.ts';
 
 /** Deliveries that wait in memory: of one destination, and of all together before each is cut to the last number. */
@@ -120,14 +121,14 @@ export class Queues {
     if (isGone && this.#byId.get(queue.id) === queue) this.#byId.delete(queue.id);
     const startAt = isGone ? NEVER : queue.startableAt(at);
     const isReady = startAt <= at.monotonic;
-    this.#ready.update(queue, isReady ? (queue.isWithinEarned(at) ? 'earners' : 'others') : null);
+    this.#ready.update(queue, isReady ? queue.standing(at) : null);
     this.#heap.schedule(queue, isGone || isReady ? NEVER : queue.nextLookAt(at, startAt));
     if (!isGone && backlog.refillWanted(queue.appetite(this.room(), at)) > 0) this.#refiller.want(queue);
   }
 
-  /** Whose turn it is of those that may start an attempt now. `areScarce`: of those who have earned a slot. */
-  firstReady(areScarce: boolean): DestinationQueue | null {
-    return this.#ready.first(areScarce);
+  /** Whose turn it is of those that may start an attempt now. */
+  firstReady(slots: Pick<Slots, 'areFor'>): DestinationQueue | null {
+    return this.#ready.first(slots);
   }
 
   forgetIdle(at: Instant): void {

@@ -3,18 +3,29 @@
 // when to look at the others again (WakeHeap).
 //
 // Slots are scarce when more than half are taken. Then a destination gets no more of them than it has earned by answers
-// (in-flight.ts): however many receivers hang, those that answer find slots, and so do newcomers.
+// (in-flight.ts), and of those that have failed since their last success and answer nothing all together get an eighth:
+// however many receivers hang, those that answer find slots, and so do newcomers.
 import assert from 'node:assert/strict';
 import { NEVER } from '../runtime/clock.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 
 const PLENTIFUL_PART = 1 / 2;
+const PROBES_PART = 1 / 8;
 /** Results that wait to be stored count too: what we learn must not pile up in memory. */
 const UNSETTLED_PER_SLOT = 2;
+
+/**
+ * What a destination may have of scarce slots. `earner`: the next one, by what it has answered, or because nothing speaks
+ * against it; `prober`: the next one only to find out whether it answers again; `other`: none.
+ */
+export type Standing = 'earner' | 'prober' | 'other';
+
+type Taker = { readonly isProbe: boolean };
 
 export class Slots {
   readonly #max: number;
   #onWire = 0;
+  #probes = 0;
   #unsettled = 0;
   #onWireFree: (() => void) | null = null;
 
@@ -30,20 +41,24 @@ export class Slots {
     return this.#onWire < this.#max && this.#unsettled < UNSETTLED_PER_SLOT * this.#max;
   }
 
-  areScarce(): boolean {
-    return this.#onWire >= this.#max * PLENTIFUL_PART;
+  /** Whether the next may be had by a destination of that standing. */
+  areFor(standing: Standing): boolean {
+    if (standing === 'earner' || this.#onWire < this.#max * PLENTIFUL_PART) return true;
+    return standing === 'prober' && this.#probes < Math.max(1, this.#max * PROBES_PART);
   }
 
-  take(): void {
+  take({ isProbe }: Taker): void {
     assert(this.isFree(), 'an attempt has started without a free slot');
     this.#onWire++;
     this.#unsettled++;
+    if (isProbe) this.#probes++;
   }
 
   /** The request has ended; its result is still to be stored. */
-  leaveWire(): void {
+  leaveWire({ isProbe }: Taker): void {
     assert(this.#onWire > 0, 'more requests have ended than were started');
     this.#onWire--;
+    if (isProbe) this.#probes--;
     if (this.#onWire === 0) this.#onWireFree?.();
   }
 
@@ -63,7 +78,7 @@ export class Slots {
 
 export type ReadyPlace<Item> = {
   /** Among whom it is, and which bucket of theirs holds it; null and -1: it is not ready. Set only here. */
-  readyAmong: 'earners' | 'others' | null;
+  readyAmong: Standing | null;
   readyBucket: number;
   /** Its neighbours in that bucket. */
   readyBefore: Item | null;
@@ -78,8 +93,7 @@ type ReadyItem<Item> = {
 
 /** Of the destinations that could start an attempt now, the one with the fewest on the wire. */
 export class ReadyQueues<T extends ReadyItem<T>> {
-  /** The next start of `earners` keeps to what they have earned. */
-  readonly #among = { earners: new Buckets<T>(), others: new Buckets<T>() };
+  readonly #among = { earner: new Buckets<T>(), prober: new Buckets<T>(), other: new Buckets<T>() };
 
   /** Puts an item where its count says, or (null) takes it out. */
   update(item: T, among: ReadyPlace<T>['readyAmong']): void {
@@ -92,9 +106,12 @@ export class ReadyQueues<T extends ReadyItem<T>> {
     place.readyBucket = bucket;
   }
 
-  /** The next in turn; it stays until `update` moves it. `areScarce`: slots are for those who have earned them. */
-  first(areScarce: boolean): T | null {
-    return this.#among.earners.first() ?? (areScarce ? null : this.#among.others.first());
+  /** The next in turn; it stays until `update` moves it. A prober has nothing on the wire. */
+  first(slots: Pick<Slots, 'areFor'>): T | null {
+    const earner = this.#among.earner.first();
+    if (earner?.inFlight.count === 0) return earner;
+    const prober = slots.areFor('prober') ? this.#among.prober.first() : null;
+    return prober ?? earner ?? (slots.areFor('other') ? this.#among.other.first() : null);
   }
 }
 

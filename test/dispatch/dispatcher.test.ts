@@ -151,6 +151,36 @@ describe('slots', () => {
     assert.deepEqual([onWireOf('dst_hangs'), onWireOf('dst_c')], [8, 1]);
   });
 
+  test('are left to others by those that answer nothing, but for an eighth to find out when they do', async () => {
+    const { clock, offer, onWire, onWireOf, storing } = await setUp({ slots: 32 });
+    const silent = Array.from({ length: 40 }, (_, n) => `dst_silent${n}` as const);
+    const countSilent = (): number =>
+      [...onWire.values()].filter(({ destinationId }) => destinationId.startsWith('dst_silent')).length;
+    const store = async (): Promise<void> => {
+      await clock.run(1);
+      for (const { answer } of storing.splice(0)) answer();
+      await clock.run(1_000);
+    };
+    // Nothing was known of them: each had its slot.
+    for (const id of silent) offer(id, 3);
+    while (countSilent() > 0 && onWire.size > 16) {
+      for (const { end } of [...onWire.values()]) end({ outcome: 'timed_out', responseCode: null });
+      await store();
+    }
+    assert.equal(countSilent(), 16, 'what is plentiful is theirs too');
+    offer('dst_well', 100);
+    for (let n = 0; n < 4; n++) {
+      for (const { destinationId, end } of [...onWire.values()]) if (destinationId === 'dst_well') end();
+      await store();
+    }
+    assert.equal(onWireOf('dst_well'), 16, 'and the others are there for one that answers');
+    for (const { destinationId, end } of [...onWire.values()]) {
+      if (destinationId !== 'dst_well') end({ outcome: 'timed_out', responseCode: null });
+      await store();
+    }
+    assert.deepEqual([countSilent(), onWireOf('dst_well')], [4, 16]);
+  });
+
   test('even out as they become free', async () => {
     const { clock, offer, onWire, onWireOf, storing } = await setUp();
     offer('dst_a', 100);

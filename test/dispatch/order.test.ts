@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { DestinationQueue, Place } from '../../src/dispatch/destination-queue.ts';
 import { ReadyQueues, WakeHeap } from '../../src/dispatch/slots.ts';
-import type { ReadyPlace } from '../../src/dispatch/slots.ts';
+import type { ReadyPlace, Standing } from '../../src/dispatch/slots.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
@@ -43,6 +43,8 @@ describe('the wake heap', () => {
 
 describe('the ready queues', () => {
   type Item = { name: string; place: ReadyPlace<Item>; inFlight: { count: number } };
+  const PLENTIFUL = { areFor: () => true };
+  const SCARCE = { areFor: (standing: Standing) => standing !== 'other' };
   const item = (name: string, count: number): Item => {
     const place = { readyAmong: null, readyBucket: -1, readyBefore: null, readyAfter: null };
     return { name, place, inFlight: { count } };
@@ -51,17 +53,17 @@ describe('the ready queues', () => {
   test('give the one with the fewest on the wire, equals in turn', () => {
     const ready = new ReadyQueues<Item>();
     const items = [item('a', 2), item('b', 0), item('c', 0), item('d', 1)];
-    for (const each of items) ready.update(each, 'earners');
+    for (const each of items) ready.update(each, 'earner');
     const order: string[] = [];
     for (let i = 0; i < 7; i++) {
-      const first = ready.first(true)!;
+      const first = ready.first(SCARCE)!;
       order.push(first.name);
       first.inFlight.count++;
-      ready.update(first, 'earners');
+      ready.update(first, 'earner');
     }
     assert.deepEqual(order, ['b', 'c', 'd', 'b', 'c', 'a', 'd']);
     for (const each of items) ready.update(each, null);
-    assert.equal(ready.first(false), null);
+    assert.equal(ready.first(PLENTIFUL), null);
   });
 
   test('know of any comings and goings who came first of those with the fewest', () => {
@@ -75,10 +77,10 @@ describe('the ready queues', () => {
           const one = items[at]!;
           const stays = isReady && order.includes(one) && one.inFlight.count === count;
           one.inFlight.count = count;
-          ready.update(one, isReady ? 'earners' : null);
+          ready.update(one, isReady ? 'earner' : null);
           if (!stays) order = [...order.filter((other) => other !== one), ...(isReady ? [one] : [])];
           const fewest = Math.min(...order.map(({ inFlight }) => inFlight.count));
-          assert.equal(ready.first(true), order.find(({ inFlight }) => inFlight.count === fewest) ?? null);
+          assert.equal(ready.first(SCARCE), order.find(({ inFlight }) => inFlight.count === fewest) ?? null);
         }
       }),
     );
@@ -87,13 +89,25 @@ describe('the ready queues', () => {
   test('give those who have earned it first, and the others only where there is plenty', () => {
     const ready = new ReadyQueues<Item>();
     const [earner, other] = [item('earner', 5), item('other', 1)];
-    ready.update(earner, 'earners');
-    ready.update(other, 'others');
-    assert.equal(ready.first(false), earner);
-    ready.update(earner, 'others');
-    assert.deepEqual([ready.first(false), ready.first(true)], [other, null]);
+    ready.update(earner, 'earner');
+    ready.update(other, 'other');
+    assert.equal(ready.first(PLENTIFUL), earner);
+    ready.update(earner, 'other');
+    assert.deepEqual([ready.first(PLENTIFUL), ready.first(SCARCE)], [other, null]);
     ready.update(other, null);
-    assert.equal(ready.first(false), earner);
+    assert.equal(ready.first(PLENTIFUL), earner);
+  });
+
+  test('give one that may not answer its turn before those with something on the wire, while slots are for it', () => {
+    const ready = new ReadyQueues<Item>();
+    const [earner, prober] = [item('earner', 0), item('prober', 0)];
+    ready.update(prober, 'prober');
+    ready.update(earner, 'earner');
+    assert.equal(ready.first(SCARCE), earner);
+    earner.inFlight.count++;
+    ready.update(earner, 'earner');
+    assert.equal(ready.first(SCARCE), prober);
+    assert.equal(ready.first({ areFor: (standing) => standing === 'earner' }), earner);
   });
 });
 

@@ -213,6 +213,27 @@ describe('trouble of one is not the trouble of others', () => {
     assert.ok(Math.max(...delays) < 25, `sent after ${Math.max(...delays)} ms`);
   });
 
+  situation('beside more that are known to hang than there are slots', { MAX_IN_FLIGHT: 16 }, async (stage) => {
+    const retryPolicy = { timeout_seconds: 2, schedule_seconds: [1, 1, 1, 1, 1] };
+    const silent: string[] = [];
+    for (let i = 0; i < 40; i++) silent.push(await stage.destination(BEHAVIOURS.hangs, { retryPolicy }, 'bad.news'));
+    const id = await stage.destination(BEHAVIOURS.ok);
+    const bad = await stage.post(1, 'bad.news');
+    await stage.clock.run(8_000);
+    for (let i = 0; i < 60; i++) {
+      bad.push(...(await stage.post(1, 'bad.news')));
+      const postedAt = stage.clock.monotonic();
+      await stage.post(1);
+      await stage.clock.run(500);
+      const delayMs = stage.received(id).at(-1)!.startedAt - postedAt;
+      assert.ok(delayMs < 150, `sent after ${delayMs} ms`);
+    }
+    for (const each of silent) stage.setBehaviour(each as typeof id, BEHAVIOURS.ok);
+    await stage.clock.run(2 * MINUTE_MS);
+    const { pending, retrying } = stage.tally(bad);
+    assert.deepEqual([pending, retrying], [undefined, undefined], 'each has had its turn');
+  });
+
   situation(
     'one that hung is found within two seconds when it answers, and has its backlog soon',
     {},

@@ -29,7 +29,7 @@ const SUCCESS: Omit<AttemptResult, 'startedAt'> = {
   retryAfterAt: null,
 };
 
-type Request = { destinationId: DestinationId; end: () => void };
+type Request = { destinationId: DestinationId; end: (result?: Partial<AttemptResult>) => void };
 type HeldBatch = { results: ResultToRecord[]; answer: (outcome?: RecordOutcome) => void };
 
 export async function startDispatching(options: {
@@ -90,7 +90,7 @@ export async function startDispatching(options: {
         };
         sentAt.push(clock.monotonic());
         sent.push(id);
-        onWire.set(id, { destinationId: destinations.get(id)!, end: () => end() });
+        onWire.set(id, { destinationId: destinations.get(id)!, end });
         abort!.addEventListener('abort', () => end({ outcome: 'cancelled' }));
       }),
     recorder,
