@@ -30,6 +30,7 @@ type SoleNodeOptions = {
 
 export function createSoleNode({ node, store, clock, onTrouble, onRecovered, onError }: SoleNodeOptions): Cluster {
   const startedAt = clock.now();
+  const ownedSince = clock.monotonic();
   let listensAt = '';
   let trouble: string | null = null;
   const look = createLoop({
@@ -47,7 +48,7 @@ export function createSoleNode({ node, store, clock, onTrouble, onRecovered, onE
   });
   const isInPlace = (): boolean => trouble === null;
   return {
-    ownership: { ...soleOwnership, mayStart: isInPlace, isAlive: isInPlace },
+    ownership: { ...soleOwnership, mayStart: isInPlace, isAlive: isInPlace, ownedSince: () => ownedSince },
     async join(address) {
       listensAt = address;
       look.start();

@@ -87,7 +87,8 @@ export class Queues {
     const ownedSince = ownership.ownedSince(idShard(id));
     const destination = ownedSince === null ? undefined : destinationOf(id);
     if (ownedSince === null || destination === undefined) return null;
-    const queue = new DestinationQueue(destination, health, at, ownedSince);
+    const isOlder = at.now - destination.createdAt > at.monotonic - ownedSince;
+    const queue = new DestinationQueue(destination, health, at, isOlder ? ownedSince : undefined);
     this.#byId.set(id, queue);
     return queue;
   }

@@ -15,8 +15,8 @@ const PROBES_PART = 1 / 8;
 const UNSETTLED_PER_SLOT = 2;
 
 /**
- * What a destination may have of scarce slots. `earner`: the next one, by what it has answered, or because nothing speaks
- * against it; `prober`: the next one only to find out whether it answers again; `other`: none.
+ * What a destination may have of scarce slots. `earner`: the next one, by what it has answered, or because nothing
+ * speaks against it; `prober`: the next one only to find out whether it answers again; `other`: none.
  */
 export type Standing = 'earner' | 'prober' | 'other';
 

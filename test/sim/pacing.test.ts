@@ -66,6 +66,20 @@ describe('limits', () => {
     assert.ok(stage.received(id).at(-1)!.startedAt > 118_000);
   });
 
+  situation('a rate is kept over restarts, and a new destination need not wait', {}, async (stage) => {
+    const id = await stage.destination(BEHAVIOURS.ok, { ratePerSecond: 0.1 });
+    await stage.post(4);
+    await stage.clock.run(1_000);
+    assert.equal(stage.received(id).length, 1);
+    for (let i = 0; i < 3; i++) {
+      await stage.world.crash();
+      await stage.clock.run(13_000);
+    }
+    const times = stage.received(id).map(({ startedAt }) => startedAt);
+    assert.ok(times.length >= 3);
+    for (const [i, at] of times.slice(1).entries()) assert.ok(at - times[i]! >= 9_990, times.join(' '));
+  });
+
   situation('one at a time: in the order they came, those that waited in the store too', {}, async (stage) => {
     const id = await stage.destination(BEHAVIOURS.ok, { maxInFlight: 1 });
     const deliveries = await stage.post(1_500);
