@@ -8,7 +8,7 @@ import type { EventId } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
-import type { NewDelivery, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import {
   createReplayTurns,
   matchDeliveries,
@@ -51,11 +51,11 @@ export function createReplays(options: ReplayOptions) {
     const configuration = configurationOf(request.environment);
     const versionBefore = configuration.version;
     const matched = await matchForReplay(configuration, { event, body }, request.destinationIds, options);
-    if (matched === null) {
-      // A subscription may have been deleted on another node since.
+    if (matched instanceof ApiError) {
+      // A subscription may have been made or deleted on another node since.
       await catchUp(request.environment);
       if (configurationOf(request.environment).version > versionBefore) return 'stale';
-      throw overFanout(options.maxFanout);
+      throw matched;
     }
     const { configVersion, deliveries } = matched;
     const { environment, eventId } = request;
@@ -105,25 +105,23 @@ export function createReplays(options: ReplayOptions) {
   };
 }
 
-/** Null: it would make more deliveries than one replay may. */
+/** Or why this configuration refuses it: it would make too many deliveries, or a destination that is named none. */
 async function matchForReplay(
   configuration: Configuration,
   { event, body }: StoredEvent,
   destinationIds: string[] | null,
   { ids, maxFanout: max }: ReplayOptions,
-): Promise<MatchedDeliveries | null> {
+): Promise<MatchedDeliveries | ApiError> {
   const scope = { ids, max, destinationIds: destinationIds === null ? undefined : new Set(destinationIds) };
   const matched = await matchDeliveries(configuration, { type: event.type, body: toStoredBody(body) }, scope);
-  if (matched !== null && destinationIds !== null) assertAllMatched(matched.deliveries, destinationIds);
-  return matched;
+  if (matched === null) return overFanout(max);
+  const found = new Set<string>(matched.deliveries.map(({ destinationId }) => destinationId));
+  const index = destinationIds?.findIndex((id) => !found.has(id)) ?? -1;
+  return index === -1 ? matched : notSubscribed(index);
 }
 
-/** Every destination that is named must have matched. */
-function assertAllMatched(matched: readonly NewDelivery[], destinationIds: readonly string[]): void {
-  const found = new Set<string>(matched.map(({ destinationId }) => destinationId));
-  const index = destinationIds.findIndex((id) => !found.has(id));
-  if (index === -1) return;
-  throw new ApiError(
+function notSubscribed(index: number): ApiError {
+  return new ApiError(
     'destination_not_subscribed',
     'this destination has no subscription that matches the event now; nothing was scheduled',
     { param: `/destination_ids/${index}` },

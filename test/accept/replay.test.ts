@@ -91,6 +91,13 @@ test('it is matched again when the configuration changed meanwhile', async () =>
   assert.equal((await replay(null)).length, 3);
 });
 
+test('a subscription that another node has made counts for destinations that are named', async () => {
+  const { replay, other, subscribeUnnoticed } = await setUpReplay();
+  await subscribeUnnoticed(other);
+  const [row] = await replay([other]);
+  assert.equal(row?.destinationId, other);
+});
+
 test('to a paused destination it is held, and says so', async () => {
   const { replay, a, store, clock } = await setUpReplay();
   await store.updateDestination({ environment: 1, id: a, change: { status: 'paused' }, now: clock.now() });
