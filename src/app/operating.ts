@@ -79,6 +79,7 @@ function createWorks(base: Base, parts: Parts): (kind: OperationRequest['kind'])
     clock,
     ids,
     configurationOf: follower.configurationOf,
+    catchUp: follower.catchUp,
     bodyRetentionMs: settings.BODY_RETENTION,
     maxFanout: settings.MAX_FANOUT,
     onScheduled: handOver.fresh,

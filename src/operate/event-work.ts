@@ -27,6 +27,8 @@ type EventWorkOptions = {
   clock: Clock;
   ids: Ids;
   configurationOf: (environment: number) => Configuration;
+  /** Loads configuration changes made elsewhere. */
+  catchUp: (environment: number) => Promise<void>;
   bodyRetentionMs: number;
   /** Deliveries that the replay of one event may make. */
   maxFanout: number;
@@ -71,8 +73,11 @@ export function createEventWork(options: EventWorkOptions): Work {
   };
 }
 
-async function readPage({ store, clock, bodyRetentionMs }: EventWorkOptions, task: Task, { before }: Place) {
+/** Events, and the subscriptions that they are matched against as they are by then, whichever node changed them. */
+async function readPage(options: EventWorkOptions, task: Task, { before }: Place) {
+  const { store, clock, catchUp, bodyRetentionMs } = options;
   const { since, eventType } = task.request as EventRequest;
+  await catchUp(task.environment);
   const page = await store.listEvents({
     environment: task.environment,
     type: eventType === null ? null : toTypeSelection(eventType),

@@ -97,7 +97,9 @@ export function setUp(
 
   return {
     clock,
+    ids,
     store,
+    follower,
     acceptor,
     scheduled,
     refused,
