@@ -70,7 +70,10 @@ export async function readHealthOf(parts: HealthParts, destination: Destination)
     reader.total(subject, { since: now - HOUR_MS, until: now + 1 }),
     reader.total(subject, { since: now - 24 * HOUR_MS, until: now + 1 }),
   ]);
-  const condition = { ...known!, unfinished: counted ?? known!.unfinished };
+  const condition = {
+    ...known!,
+    unfinished: counted.isAll ? counted.count : Math.max(counted.count, known!.unfinished),
+  };
   const { activity, failingSince, failureCount, heldUntil, dueAt, unfinished } = condition;
   const lastAttemptAt = activity?.lastAttemptAt ?? null;
   const health = { failingSince, failureCount };
@@ -94,20 +97,22 @@ export async function readHealthOf(parts: HealthParts, destination: Destination)
 }
 
 /**
- * Null: the store's own figure is what to tell. Of one that nodes share, each node counts only what it accepts and ends
- * itself, and all of it anew once a minute: that much matters while few wait, not when more do than are worth counting.
+ * How many there are at least; unless `isAll`, the store's own figure says more. Of one that nodes share, each node
+ * counts only what it accepts and ends itself, and all of it anew once a minute: that much matters while few wait, not
+ * when more do than are worth counting.
  */
 async function countUnfinished(
   { store }: HealthParts,
   { environment, id: destinationId }: Destination,
-): Promise<number | null> {
-  if (store.cluster === undefined) return null;
+): Promise<{ count: number; isAll: boolean }> {
+  if (store.cluster === undefined) return { count: 0, isAll: false };
   const request = { environment, destinationId, since: null, until: null, before: null, limit: COUNTED_MAX };
   const [pending, retrying] = await Promise.all([
     store.countDeliveries({ ...request, status: 'pending' }),
     store.countDeliveries({ ...request, status: 'retrying' }),
   ]);
-  return pending.next === null && retrying.next === null ? pending.count + retrying.count : null;
+  const isAll = pending.next === null && retrying.next === null;
+  return { count: pending.count + retrying.count, isAll };
 }
 
 function inFlightOf(
