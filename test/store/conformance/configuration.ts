@@ -213,6 +213,21 @@ function testSigningKeys(makeScene: MakeScene): void {
     assert.deepEqual(left, [third.id, second.id], 'what was in force until now signs on');
   });
 
+  it('rotate without an overlap one after the other, whatever the clock of who asks', async (t) => {
+    const scene = await makeScene(t);
+    const { store } = scene;
+    const id = await scene.createDestination();
+    const rotate = async (now: number) => {
+      const key = { ...scene.signingKey(), createdAt: now };
+      const about = { environment: LIVE, id, key, previousExpiresAt: now, now };
+      assert.deepEqual(await store.rotateSigningKey(about), { result: 'rotated' });
+      return key;
+    };
+    await rotate(START + 1);
+    const second = await rotate(START);
+    assert.deepEqual((await store.readDestination({ environment: LIVE, id }))!.signingKeys, [second]);
+  });
+
   it('end an overlap at once, but never the newest', async (t) => {
     const scene = await makeScene(t);
     const { store } = scene;

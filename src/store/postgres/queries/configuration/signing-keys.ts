@@ -17,12 +17,15 @@ export const rotateSigningKey: Write<'rotateSigningKey'> = ({ write, sealer }, r
   return write(async (tx) => {
     const { config_version: version } = await raiseConfig(tx, environment);
     const found = tx.run(SELECT_DESTINATION, [idBytes(id), environment]);
-    const [newest, ...older] = await readKeys(tx, id, sealer);
+    const all = await readKeys(tx, id, sealer);
+    const [newest, ...older] = all;
     if ((await found).length === 0) return tx.refuse({ result: 'not_found' });
     const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
     if (until > now) return tx.refuse({ result: 'in_progress', until });
-    for (const expired of older) void deleteKey(tx, id, expired.id);
-    if (newest !== undefined) void setKeyExpiry(tx, id, newest.id, previousExpiresAt);
+    // Without an overlap the one before goes at once: kept, it would sign still by a clock that is behind.
+    const hasOverlap = previousExpiresAt > now;
+    for (const ended of hasOverlap ? older : all) void deleteKey(tx, id, ended.id);
+    if (hasOverlap && newest !== undefined) void setKeyExpiry(tx, id, newest.id, previousExpiresAt);
     void insertKey(tx, id, key, sealer);
     void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
     void leaveBarrier(tx, { destinationId: id, environment, version });

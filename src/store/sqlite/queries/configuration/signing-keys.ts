@@ -55,11 +55,14 @@ export const rotateSigningKey: Write<'rotateSigningKey'> = (context, request) =>
   return write(() => {
     const destination = findLiveKey(sql, environment, id);
     if (destination === null) return { result: 'not_found' };
-    const [newest, ...older] = readKeys(sql, destination, sealer);
+    const all = readKeys(sql, destination, sealer);
+    const [newest, ...older] = all;
     const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
     if (until > now) return { result: 'in_progress', until };
-    for (const expired of older) sql(DELETE_ONE).run(destination, idBytes(expired.id));
-    if (newest !== undefined) sql(SET_EXPIRY).run(previousExpiresAt, destination, idBytes(newest.id));
+    // Without an overlap the one before goes at once: kept, it would sign still by a clock that is behind.
+    const hasOverlap = previousExpiresAt > now;
+    for (const ended of hasOverlap ? older : all) sql(DELETE_ONE).run(destination, idBytes(ended.id));
+    if (hasOverlap && newest !== undefined) sql(SET_EXPIRY).run(previousExpiresAt, destination, idBytes(newest.id));
     insertKey(sql, destination, key, sealer);
     sql(STAMP_DESTINATION).run(raiseConfig(sql, environment), destination);
     return { result: 'rotated' };
