@@ -121,6 +121,12 @@ export class JsonScanner {
     return open + 1;
   }
 
+  /** Moves over a name, its colon and its value. `depth` is the nesting around the value. */
+  skipMember(depth: number): void {
+    this.skipKey();
+    this.skipValue(depth);
+  }
+
   private skipKey(): void {
     if (this.peek() !== QUOTE) this.fail('a member name in double quotes');
     this.skipString();

@@ -73,6 +73,9 @@ test('refuses a byte order mark, invalid UTF-8 and malformed JSON, and says wher
   assert.match(refusal(Buffer.from([0x7b, 0xff, 0x7d])).message, /UTF-8/);
   assert.match(refusal(Buffer.from('{"a":"\xed\xa0\x80"}', 'latin1')).message, /UTF-8/);
   assert.match(refusal('{"a": 1,\n "b": tru}').message, /true is expected at byte 18 \(line 2, column 10\)/);
+  assert.match(refusal('{"a":\n"é😀",\n"ü": tru}').message, /at byte 25 \(line 3, column 9\)/);
+  assert.match(refusal('\n\n').message, /it ends too early at byte 2 \(line 3, column 1\)/);
+  assert.match(refusal('x').message, /at byte 0 \(line 1, column 1\)/);
   assert.match(refusal('{"a":1').message, /ends too early/);
   assert.match(refusal('{} {}').message, /nothing more is expected at byte 3/);
 });
@@ -176,6 +179,14 @@ test('more fields than any request has are refused, and no more is made of them'
   const fields = Array.from({ length: 65 }, (_, i) => `"f${i}":1`);
   assert.equal(refusal(`{${fields.join(',')}}`).param, '/f64');
   assert.equal(Object.keys(parse(`{${fields.slice(1).join(',')}}`)).length, 64);
+});
+
+test('of what is refused already not even names are read', ({ mock }) => {
+  const read = mock.method(JSON, 'parse');
+  const fields = Array.from({ length: 1_000 }, (_, i) => `"\\u0066${i}":1`).join(',');
+  assert.equal(refusal(`{${fields}}`).param, '/f64');
+  assert.equal(read.mock.callCount(), 65);
+  assert.match(refusal(`{"a":1,"a":1,b":1}`).message, /member name in double quotes is expected/);
 });
 
 test('names in messages are cut', () => {

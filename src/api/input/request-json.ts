@@ -13,6 +13,7 @@ const NESTING_MAX = 64;
 const NAME_IN_MESSAGE_MAX = 128;
 /** No request has so many fields. */
 const MEMBERS_MAX = 64;
+const LINE_END = 0x0a;
 /** Of a JSON number: digits and no more. */
 const WHOLE = /^-?\d+$/;
 
@@ -104,14 +105,20 @@ class RequestReader extends JsonReader {
     const members: Record<string, unknown> = {};
     let count = 0;
     for (let more = scanner.begin(CLOSE_OBJECT); more; more = scanner.next(CLOSE_OBJECT)) {
-      const name = this.readName();
-      if (Object.hasOwn(members, name)) this.fault ??= invalid(`"${clip(name)}" is there twice`, pointTo(name));
-      else if (++count > MEMBERS_MAX) this.fault ??= tooManyFields(name);
-      // Nothing more is made of what is refused already: of a list there twice, again and again, a fault of each item.
-      if (this.fault === null) setMember(members, name, this.readTopMember(name, shape));
-      else scanner.skipValue(1);
+      // Nothing more is made of what is refused already, not even a name: of millions, with an escape in each, that
+      // would take a fifth of a second; of a list there twice, again and again, a fault of each item.
+      if (this.fault === null) this.readMember(members, shape, ++count);
+      else scanner.skipMember(1);
     }
     return members;
+  }
+
+  private readMember(members: Record<string, unknown>, shape: BodyShape, count: number): void {
+    const name = this.readName();
+    if (Object.hasOwn(members, name)) this.fault ??= invalid(`"${clip(name)}" is there twice`, pointTo(name));
+    else if (count > MEMBERS_MAX) this.fault ??= tooManyFields(name);
+    if (this.fault === null) setMember(members, name, this.readTopMember(name, shape));
+    else this.scanner.skipValue(1);
   }
 
   private readTopMember(name: string, shape: BodyShape): unknown {
@@ -214,10 +221,12 @@ export function clip(name: string): string {
   return name.length <= NAME_IN_MESSAGE_MAX ? name : `${name.slice(0, NAME_IN_MESSAGE_MAX)}…`;
 }
 
+/** Counted byte by byte: split into its lines, a body of nothing but line ends would take a tenth of a second. */
 function describePosition(bytes: Buffer, position: number): string {
-  const before = bytes.subarray(0, position).toString();
-  const line = before.split('\n').length;
-  const column = before.length - before.lastIndexOf('\n');
+  let line = 1;
+  for (let at = 0; at < position; at++) if (bytes[at] === LINE_END) line++;
+  const lineStart = position === 0 ? 0 : bytes.lastIndexOf(LINE_END, position - 1) + 1;
+  const column = bytes.toString('utf8', lineStart, position).length + 1;
   return `byte ${position} (line ${line}, column ${column})`;
 }
 
