@@ -45,5 +45,11 @@ export type AttemptResult = {
 /** An attempt as the delivery's history keeps it. `attempt` counts from 1. */
 export type Attempt = Omit<AttemptResult, 'retryAfterAt'> & { attempt: number; trigger: AttemptTrigger };
 
+/**
+ * `responseHeaders`: as JSON, for they are only kept. Nothing in a store looks at them, and an attempt may have
+ * thousands.
+ */
+export type StoredAttempt = Omit<Attempt, 'responseHeaders'> & { responseHeaders: string | null };
+
 /** Of a request to try out a destination. `sentHeaders`: names and values in turn; none: it was never written. */
 export type TestAttempt = Attempt & { sentHeaders: readonly string[]; sentBody: Uint8Array };

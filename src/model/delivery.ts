@@ -1,5 +1,5 @@
 // One event for one destination through one subscription, and the states it goes through.
-import type { Attempt } from './attempt.ts';
+import type { StoredAttempt } from './attempt.ts';
 import type { Event } from './event.ts';
 import { idTime } from './id.ts';
 import type { DeliveryId, DestinationId, EventId, SubscriptionId } from './id.ts';
@@ -67,7 +67,7 @@ export function toNewRow(
 }
 
 /** The single read adds the whole history, oldest first. */
-export type DeliveryWithAttempts = Delivery & { attempts: Attempt[] };
+export type DeliveryWithAttempts = Delivery & { attempts: StoredAttempt[] };
 
 /** Where a delivery stands: what its moves change (transitions.ts). Times are Unix ms. */
 export type DeliveryState = {

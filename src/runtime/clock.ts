@@ -46,14 +46,21 @@ export function delay(clock: Clock, delayMs: number): Promise<void> {
 
 /**
  * For long work in many steps: to be awaited between them. Once they have taken `budgetMs` in a row, everything else
- * that waits gets its turn first.
+ * that waits gets its turn first. Where several share one, they go on in the order in which they came, one in a turn.
  */
 export function createBreaks(clock: Pick<Clock, 'monotonic' | 'afterTurn'>, budgetMs: number): () => Promise<void> {
   let startedAt = clock.monotonic();
+  const waiting: (() => void)[] = [];
+  const goOn = (): void => {
+    startedAt = clock.monotonic();
+    waiting.shift()!();
+    if (waiting.length > 0) clock.afterTurn(goOn);
+  };
   return async () => {
     if (clock.monotonic() - startedAt < budgetMs) return;
-    await new Promise<void>((resolve) => clock.afterTurn(resolve));
-    startedAt = clock.monotonic();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (waiting.push(resolve) === 1) clock.afterTurn(goOn);
+    await promise;
   };
 }
 

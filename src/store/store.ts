@@ -4,7 +4,7 @@
 // Durable means: when a writing method's promise resolves, its transaction is committed and fsynced.
 import type { ApiKey, Mode } from '../model/api-key.ts';
 import type { DestinationActivity, DestinationCondition } from '../model/condition.ts';
-import type { Attempt } from '../model/attempt.ts';
+import type { StoredAttempt } from '../model/attempt.ts';
 import type { Delivery, DeliveryStatus, DeliveryWithAttempts, DueWork, OpenDelivery } from '../model/delivery.ts';
 import type {
   Destination,
@@ -282,8 +282,7 @@ export type ResultToRecord = {
   decision: Decision | null;
 };
 
-/** `responseHeaders`: as JSON, for they are only kept; nothing in a store looks at them. */
-export type AttemptToStore = Omit<Attempt, 'attempt' | 'responseHeaders'> & { responseHeaders: string | null };
+export type AttemptToStore = Omit<StoredAttempt, 'attempt'>;
 
 export type RecordOutcome =
   | { result: 'recorded' }

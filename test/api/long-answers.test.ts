@@ -6,8 +6,11 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import Fastify from 'fastify';
+import { pieceDelivery } from '../../src/api/output/delivery-answer.ts';
 import { sendPieces } from '../../src/api/output/pieces.ts';
 import type { Piece } from '../../src/api/output/pieces.ts';
+import type { StoredAttempt } from '../../src/model/attempt.ts';
+import type { Delivery } from '../../src/model/delivery.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { addDestination, startApi } from './harness.ts';
 import type { Api, Json } from './harness.ts';
@@ -100,4 +103,30 @@ test('an answer is made only as far as it is taken, and no further when the conn
   const made = await ended.promise;
   // What the sockets' buffers hold besides is the system's.
   assert.ok(made < 64 * 1024 * 1024, `${made} bytes were made for ${taken} taken`);
+});
+
+test('the attempts of a delivery are written one by one, and others have their turn between them', async () => {
+  const attempts = [1, 2, 3].map((attempt) => ({ attempt, responseHeaders: '[["a","1"]]', responseBody: null }));
+  const reply = { serializeInput: JSON.stringify } as never;
+  let breaks = 0;
+  const piecesOf = (some: readonly object[]) =>
+    pieceDelivery(
+      reply,
+      { id: 'd', attempts: some as StoredAttempt[] } as unknown as Delivery & {
+        attempts: StoredAttempt[];
+      },
+      async () => void breaks++,
+    );
+  let text = '';
+  for await (const piece of piecesOf(attempts)) {
+    text += String(piece);
+    assert.ok(breaks <= 1 + (text.match(/"attempt"/g)?.length ?? 0));
+  }
+  assert.equal(breaks, 3);
+  const { retries } = JSON.parse(text) as { retries: Json[] };
+  assert.deepEqual(
+    retries.map(({ attempt, response_headers }) => [attempt, response_headers]),
+    [1, 2, 3].map((n) => [n, { a: ['1'] }]),
+  );
+  assert.equal((await Array.fromAsync(piecesOf([]))).join(''), '{"id":"d","retries":[]}');
 });

@@ -1,7 +1,7 @@
 // The clock and the randomness that are handed in.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { delay, systemClock, TIMER_DELAY_MAX_MS } from '../../src/runtime/clock.ts';
+import { createBreaks, delay, systemClock, TIMER_DELAY_MAX_MS } from '../../src/runtime/clock.ts';
 import { randomDigits } from '../../src/runtime/random.ts';
 import type { Random } from '../../src/runtime/random.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
@@ -46,4 +46,31 @@ test('bytes above the last whole multiple of the base are thrown away', () => {
   const pools = [Uint8Array.of(255, 248, 247), Uint8Array.of(0, 61, 62)];
   const random: Random = { bytes: () => pools.shift()!, fraction: () => 0 };
   assert.deepEqual(randomDigits(random, { count: 3, base: 62 }), [247 % 62, 0, 61]);
+});
+
+test('of those that share breaks one goes on in a turn, in the order in which they came', async () => {
+  const turns: (() => void)[] = [];
+  let now = 0;
+  const takeBreak = createBreaks({ monotonic: () => now, afterTurn: (callback) => void turns.push(callback) }, 5);
+  const steps: string[] = [];
+  const work = async (name: string): Promise<void> => {
+    for (let step = 0; step < 2; step++) {
+      await takeBreak();
+      steps.push(name);
+      now += 5;
+    }
+  };
+  now = 5;
+  const all = Promise.all([work('a'), work('b'), work('c')]);
+  const perTurn: string[] = [];
+  while (turns.length > 0) {
+    assert.equal(turns.length, 1);
+    turns.shift()!();
+    await new Promise((resolve) => setImmediate(resolve));
+    perTurn.push(steps.splice(0).join(''));
+  }
+  await all;
+  assert.deepEqual(perTurn, ['a', 'b', 'c', 'a', 'b', 'c']);
+  now = 32;
+  await takeBreak();
 });

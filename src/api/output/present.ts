@@ -3,7 +3,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from '../../json/reader.ts';
 import type { Attempt, TestAttempt } from '../../model/attempt.ts';
-import type { DeliveryWithAttempts } from '../../model/delivery.ts';
 import type { Destination } from '../../model/destination.ts';
 import type { Event, ScheduledDelivery } from '../../model/event.ts';
 import type { Subscription } from '../../model/subscription.ts';
@@ -71,10 +70,6 @@ export function presentScheduled({ id, destinationId, subscriptionId, status }: 
 export function presentEventWithDeliveries(event: Event, deliveries: readonly ScheduledDelivery[]) {
   const { event_id, type, idempotency_key, occurred_at, created_at } = presentEvent(event);
   return { event_id, type, idempotency_key, occurred_at, created_at, deliveries: deliveries.map(presentScheduled) };
-}
-
-export function presentDeliveryWithAttempts({ attempts, ...delivery }: DeliveryWithAttempts) {
-  return { ...present(delivery), retries: attempts.map(presentAttempt) };
 }
 
 export function presentTestAttempt({ sentHeaders, sentBody, ...attempt }: TestAttempt, { headers }: Destination) {

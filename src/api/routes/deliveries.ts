@@ -1,4 +1,5 @@
 // /v1/deliveries: what became of each event at each destination, and forcing another attempt.
+import { createBreaks } from '../../runtime/clock.ts';
 import type { DeliveryId } from '../../model/id.ts';
 import { isId } from '../../model/id.ts';
 import type { DeliveryFilter, Page, SendAgainRequest, SendAgainResult } from '../../store/store.ts';
@@ -7,7 +8,9 @@ import type { Delivery, DeliveryStatus } from '../../model/delivery.ts';
 import { ApiError } from '../../model/error.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
-import { present, presentDeliveryWithAttempts } from '../output/present.ts';
+import { pieceDelivery, sizeOf } from '../output/delivery-answer.ts';
+import { sendPieces } from '../output/pieces.ts';
+import { present } from '../output/present.ts';
 import type { ApiApp } from '../route-config.ts';
 import { delivery, deliveryPage, deliveryQuery, deliveryWithRetries } from '../schemas/delivery.ts';
 import type { DeliveryQuery } from '../schemas/delivery.ts';
@@ -16,17 +19,22 @@ import { readTimeRange } from '../input/time-range.ts';
 
 const tags = ['Deliveries'];
 
+/** Then other requests get their turn. */
+const TURN_MS_MAX = 5;
+
 export function addDeliveryRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
-  const { store } = services;
+  const { store, clock } = services;
   const list = createDeliveryList(services, cursors, 'deliveries');
+  // One for all readers: each would have so much of every turn.
+  const takeBreak = createBreaks(clock, TURN_MS_MAX);
 
   app.get('/v1/deliveries', listing, async ({ caller, query }) => list(caller, query, query.status ?? null));
 
-  app.get('/v1/deliveries/:id', reading, async ({ caller, params }) => {
+  app.get('/v1/deliveries/:id', reading, async ({ caller, params }, reply) => {
     const id = readDeliveryId(params, 'id');
     const found = await store.readDelivery({ environment: caller.environment, id });
     if (found === null) throw notFound('delivery_not_found');
-    return presentDeliveryWithAttempts(found);
+    return sendPieces(reply, pieceDelivery(reply, found, takeBreak), { status: 200, inMemory: sizeOf(found.attempts) });
   });
 
   app.post('/v1/deliveries/:id/retry', retrying, async ({ caller, params }, reply) => {

@@ -1,5 +1,5 @@
 // Attempts between rows and values.
-import type { Attempt } from '../../model/attempt.ts';
+import type { StoredAttempt } from '../../model/attempt.ts';
 import { outcomeCode, triggerCode } from './codec.ts';
 
 export type AttemptRow = {
@@ -15,7 +15,7 @@ export type AttemptRow = {
   error: string | null;
 };
 
-export function toAttempt(row: AttemptRow): Attempt {
+export function toAttempt(row: AttemptRow): StoredAttempt {
   return {
     attempt: row.n,
     trigger: triggerCode.nameOf(row.trigger),
@@ -23,7 +23,7 @@ export function toAttempt(row: AttemptRow): Attempt {
     durationMs: row.duration_ms,
     outcome: outcomeCode.nameOf(row.outcome),
     responseCode: row.response_code,
-    responseHeaders: row.response_headers === null ? null : (JSON.parse(row.response_headers) as [string, string][]),
+    responseHeaders: row.response_headers,
     responseBody: row.response_body,
     responseBodyTruncated: row.response_truncated === 1,
     error: row.error,
