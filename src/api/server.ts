@@ -7,6 +7,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify from 'fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../model/error.ts';
+import { createBreaks } from '../runtime/clock.ts';
 import { checkAccess, METHODS, repairUrl } from './access.ts';
 import type { Identify } from './access.ts';
 import { UnknownKeyError } from './auth.ts';
@@ -219,17 +220,21 @@ function describeExchange(request: FastifyRequest, reply: FastifyReply): object 
   };
 }
 
+/** What long answers take of a turn together, before other requests have theirs. */
+const TURN_MS_MAX = 5;
+
 function addRoutes(app: ApiApp, services: ApiServices, identify: Identify): void {
   const cursors = createCursors(services.cursorKey);
-  addDestinationRoutes(app, services, cursors);
+  const takeBreak = createBreaks(services.clock, TURN_MS_MAX);
+  addDestinationRoutes(app, services, { cursors, takeBreak });
   addTestRoute(app, services);
   addStatsRoutes(app, services);
   addSigningKeyRoutes(app, services, cursors);
-  addSubscriptionRoutes(app, services, cursors);
+  addSubscriptionRoutes(app, services, { cursors, takeBreak });
   addEventRoutes(app, services, cursors);
   addEventBatchRoutes(app, services);
   addExplainRoute(app, services);
-  addDeliveryRoutes(app, services, cursors);
+  addDeliveryRoutes(app, services, { cursors, takeBreak });
   addDlqRoutes(app, services, cursors);
   addStreamRoutes(app, services, identify);
   addBulkOperationRoutes(app, services, cursors);

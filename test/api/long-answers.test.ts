@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import Fastify from 'fastify';
 import { pieceDelivery } from '../../src/api/output/delivery-answer.ts';
-import { sendPieces } from '../../src/api/output/pieces.ts';
+import { piecePage, sendPieces } from '../../src/api/output/pieces.ts';
 import type { Piece } from '../../src/api/output/pieces.ts';
 import type { StoredAttempt } from '../../src/model/attempt.ts';
 import type { Delivery } from '../../src/model/delivery.ts';
@@ -129,4 +129,17 @@ test('the attempts of a delivery are written one by one, and others have their t
     [1, 2, 3].map((n) => [n, { a: ['1'] }]),
   );
   assert.equal((await Array.fromAsync(piecesOf([]))).join(''), '{"id":"d","retries":[]}');
+});
+
+test('the rows of a page are written one by one, and others have their turn between them', async () => {
+  let breaks = 0;
+  const pageOf = async (data: number[], next_cursor: string | null) => {
+    const page = { data, has_more: next_cursor !== null, next_cursor };
+    const write = (row: number): string => JSON.stringify({ row, breaks });
+    const pieces = piecePage(page, write, async () => void breaks++);
+    return JSON.parse((await Array.fromAsync(pieces)).join('')) as Json;
+  };
+  const rows = [7, 8, 9].map((row, i) => ({ row, breaks: i + 1 }));
+  assert.deepEqual(await pageOf([7, 8, 9], 'abc'), { data: rows, has_more: true, next_cursor: 'abc' });
+  assert.deepEqual(await pageOf([], null), { data: [], has_more: false, next_cursor: null });
 });

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Attempt, StoredAttempt } from '../../model/attempt.ts';
 import type { DeliveryWithAttempts } from '../../model/delivery.ts';
 import { attempt as attemptSchema, delivery as deliverySchema } from '../schemas/delivery.ts';
-import type { Piece } from './pieces.ts';
+import type { Piece, TakeBreak } from './pieces.ts';
 import { present, presentAttempt } from './present.ts';
 
 /** Serialisers are looked up by these objects. */
@@ -14,7 +14,7 @@ const ATTEMPT: Record<string, unknown> = { ...attemptSchema };
 export async function* pieceDelivery(
   reply: FastifyReply,
   { attempts, ...delivery }: DeliveryWithAttempts,
-  takeBreak: () => Promise<void>,
+  takeBreak: TakeBreak,
 ): AsyncGenerator<Piece> {
   yield reply.serializeInput(present(delivery), DELIVERY).slice(0, -'}'.length);
   let separator = ',"retries":[';

@@ -6,6 +6,9 @@ import { JSON_TYPE } from './error-response.ts';
 
 export type Piece = string | Uint8Array;
 
+/** Lets other requests have their turn. All who write long answers have it in common. */
+export type TakeBreak = () => Promise<void>;
+
 const CHUNK_BYTES = 65_536;
 
 /** What an answer in pieces keeps in memory until it is sent, beside the chunk that is under way. */
@@ -33,6 +36,27 @@ export async function sendPieces(
   const stream = Readable.from(continueWith(first.value, chunks), { objectMode: false, highWaterMark: CHUNK_BYTES });
   bytesInMemory.set(stream, inMemory);
   return reply.send(stream);
+}
+
+type ListPage<Row> = { data: readonly Row[]; has_more: boolean; next_cursor: string | null };
+
+/**
+ * A page of a list whose rows may take long to write: a hundred of 8 KiB of names each. `takeBreak` is awaited before
+ * each.
+ */
+export async function* piecePage<Row>(
+  { data, has_more: hasMore, next_cursor: nextCursor }: ListPage<Row>,
+  write: (row: Row) => string,
+  takeBreak: TakeBreak,
+): AsyncGenerator<Piece> {
+  yield '{"data":[';
+  let separator = '';
+  for (const row of data) {
+    await takeBreak();
+    yield separator + write(row);
+    separator = ',';
+  }
+  yield `],"has_more":${hasMore},"next_cursor":${JSON.stringify(nextCursor)}}`;
 }
 
 async function* continueWith(first: Buffer, rest: AsyncGenerator<Buffer, Buffer>): AsyncGenerator<Buffer> {

@@ -1,5 +1,4 @@
 // /v1/deliveries: what became of each event at each destination, and forcing another attempt.
-import { createBreaks } from '../../runtime/clock.ts';
 import type { DeliveryId } from '../../model/id.ts';
 import { isId } from '../../model/id.ts';
 import type { DeliveryFilter, Page, SendAgainRequest, SendAgainResult } from '../../store/store.ts';
@@ -10,6 +9,7 @@ import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { pieceDelivery, sizeOf } from '../output/delivery-answer.ts';
 import { sendPieces } from '../output/pieces.ts';
+import type { TakeBreak } from '../output/pieces.ts';
 import { present } from '../output/present.ts';
 import type { ApiApp } from '../route-config.ts';
 import { delivery, deliveryPage, deliveryQuery, deliveryWithRetries } from '../schemas/delivery.ts';
@@ -19,14 +19,13 @@ import { readTimeRange } from '../input/time-range.ts';
 
 const tags = ['Deliveries'];
 
-/** Then other requests get their turn. */
-const TURN_MS_MAX = 5;
-
-export function addDeliveryRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
-  const { store, clock } = services;
+export function addDeliveryRoutes(
+  app: ApiApp,
+  services: ApiServices,
+  { cursors, takeBreak }: { cursors: Cursors; takeBreak: TakeBreak },
+): void {
+  const { store } = services;
   const list = createDeliveryList(services, cursors, 'deliveries');
-  // One for all readers: each would have so much of every turn.
-  const takeBreak = createBreaks(clock, TURN_MS_MAX);
 
   app.get('/v1/deliveries', listing, async ({ caller, query }) => list(caller, query, query.status ?? null));
 

@@ -1,7 +1,7 @@
 // /v1/destinations: where events go.
 import type { ApiKey } from '../../model/api-key.ts';
 import { MAX_IN_FLIGHT_DEFAULT, SIGNATURE_STYLE_DEFAULT } from '../../model/destination.ts';
-import type { DestinationChange, DestinationWithKeys } from '../../model/destination.ts';
+import type { Destination, DestinationChange, DestinationWithKeys } from '../../model/destination.ts';
 import { ApiError } from '../../model/error.ts';
 import { idTime } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
@@ -20,6 +20,8 @@ import type { Cursors } from '../input/cursor.ts';
 import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../input/destination-rules.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { HIDDEN, presentDestination } from '../output/present.ts';
+import { piecePage, sendPieces } from '../output/pieces.ts';
+import type { TakeBreak } from '../output/pieces.ts';
 import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import type { ApiServices } from '../services.ts';
@@ -29,7 +31,14 @@ import { Type } from '../schemas/type.ts';
 const PROBE_RETRY_SECONDS = 10;
 const tags = ['Destinations'];
 
-export function addDestinationRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+/** The serialiser is looked up by this object. */
+const DESTINATION: Record<string, unknown> = { ...destination };
+
+export function addDestinationRoutes(
+  app: ApiApp,
+  services: ApiServices,
+  { cursors, takeBreak }: { cursors: Cursors; takeBreak: TakeBreak },
+): void {
   const { store, stats } = services;
 
   app.post('/v1/destinations', creation, async (request, reply) => {
@@ -38,7 +47,7 @@ export function addDestinationRoutes(app: ApiApp, services: ApiServices, cursors
     return { ...presentDestination(created), signing_secret: formatSecret(created.signingKeys[0]!.secret) };
   });
 
-  app.get('/v1/destinations', listing, async ({ caller, query }) => {
+  app.get('/v1/destinations', listing, async ({ caller, query }, reply) => {
     const { environment } = caller;
     const { status = null, state = null } = query;
     const filters = state === null ? [status] : [status, state];
@@ -46,7 +55,9 @@ export function addDestinationRoutes(app: ApiApp, services: ApiServices, cursors
     const request = { environment, status, ...cursors.open(scope, query) };
     const page =
       state === null ? await store.listDestinations(request) : await stats.listByState({ ...request, state });
-    return cursors.close(scope, { ...page, rows: page.rows.map(presentDestination) });
+    const write = (row: Destination): string => reply.serializeInput(presentDestination(row), DESTINATION);
+    const inMemory = page.rows.reduce((sum, { metadata }) => sum + metadata.length, 0);
+    return sendPieces(reply, piecePage(cursors.close(scope, page), write, takeBreak), { status: 200, inMemory });
   });
 
   app.get('/v1/destinations/:id', reading, async ({ caller, params }) => {

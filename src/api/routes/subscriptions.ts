@@ -13,6 +13,8 @@ import { EMPTY_PAGE } from '../input/cursor.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { presentSubscription } from '../output/present.ts';
+import { piecePage, sendPieces } from '../output/pieces.ts';
+import type { TakeBreak } from '../output/pieces.ts';
 import { RawObject } from '../input/request-json.ts';
 import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
@@ -23,7 +25,14 @@ import type { ApiServices } from '../services.ts';
 
 const tags = ['Subscriptions'];
 
-export function addSubscriptionRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+/** The serialiser is looked up by this object. */
+const SUBSCRIPTION: Record<string, unknown> = { ...subscription };
+
+export function addSubscriptionRoutes(
+  app: ApiApp,
+  services: ApiServices,
+  { cursors, takeBreak }: { cursors: Cursors; takeBreak: TakeBreak },
+): void {
   const { store } = services;
 
   app.post('/v1/subscriptions', creation, async ({ caller, body }, reply) => {
@@ -32,7 +41,7 @@ export function addSubscriptionRoutes(app: ApiApp, services: ApiServices, cursor
     return presentSubscription(stored);
   });
 
-  app.get('/v1/subscriptions', listing, async ({ caller, query }) => {
+  app.get('/v1/subscriptions', listing, async ({ caller, query }, reply) => {
     const { environment } = caller;
     const { destination_id: destinationId = null } = query;
     const filters = [destinationId];
@@ -40,7 +49,9 @@ export function addSubscriptionRoutes(app: ApiApp, services: ApiServices, cursor
     const request = cursors.open(scope, query);
     if (destinationId !== null && !isId('dst', destinationId)) return EMPTY_PAGE;
     const page = await store.listSubscriptions({ environment, destinationId, ...request });
-    return cursors.close(scope, { ...page, rows: page.rows.map(presentSubscription) });
+    const write = (row: Subscription): string => reply.serializeInput(presentSubscription(row), SUBSCRIPTION);
+    const inMemory = page.rows.reduce((sum, { filter }) => sum + (filter?.length ?? 0), 0);
+    return sendPieces(reply, piecePage(cursors.close(scope, page), write, takeBreak), { status: 200, inMemory });
   });
 
   app.get('/v1/subscriptions/:id', reading, async ({ caller, params }) => {
