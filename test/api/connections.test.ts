@@ -85,6 +85,24 @@ test('once a connection has pipelined, what it may not begin yet waits unread', 
   connection.socket.destroy();
 });
 
+test('of a thousand requests that are answered at once, a connection has some in each turn', async (t) => {
+  const { api, port } = await listen(t);
+  t.mock.method(api.clock, 'afterTurn', (callback: () => void) => void globalThis.setImmediate(callback));
+  const health = 'GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n';
+  const connection = new Connection(port);
+  await connection.send(health.repeat(2));
+  for (let i = 0; i < 2; i++) await connection.response();
+  let [inTurn, most] = [0, 0];
+  api.app.server.on('request', () => {
+    if (inTurn++ === 0) globalThis.setImmediate(() => (inTurn = 0));
+    most = Math.max(most, inTurn);
+  });
+  await connection.send(health.repeat(1_000));
+  for (let i = 0; i < 1_000; i++) assert.equal((await connection.response()).status, 200);
+  assert.ok(most <= 32, `${most} in one turn`);
+  connection.socket.destroy();
+});
+
 /** Answers one after the other, and sees that never more than 16 are worked on. */
 async function answerInTurn(connection: Connection, metrics: ReturnType<typeof holdMetrics>, count: number) {
   for (let answered = 0; answered < count; answered++) {

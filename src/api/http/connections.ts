@@ -101,7 +101,7 @@ export class Connection {
     this.socket = socket;
     this.#parts = parts;
     this.#pace = new TakePace(socket);
-    this.#turns = new Turns(this);
+    this.#turns = new Turns(this, parts.clock);
     socket.once('close', () => {
       this.#endTimer?.cancel();
       this.#letGo();

@@ -2,6 +2,7 @@
 // alone would make requests of all that each read brings, hundreds at times. Here it gets one head at a time, and what
 // a connection may not begin yet goes back to the socket: unread, so that in the end TCP itself holds the caller back.
 import type { Socket } from 'node:net';
+import type { Clock } from '../../runtime/clock.ts';
 
 /** What a socket keeps of what came in, while nobody reads it: what one read brought, and as much again. */
 const UNREAD_BYTES = 2 * 65_536;
@@ -20,12 +21,16 @@ type Reader = {
 
 export class Turns {
   readonly #reader: Reader;
+  readonly #clock: Pick<Clock, 'afterTurn'>;
   #hasBegun = false;
   readonly #ends = new HeadEnds();
   #isCharged = false;
+  /** In the next turn. */
+  #goesOn = false;
 
-  constructor(reader: Reader) {
+  constructor(reader: Reader, clock: Pick<Clock, 'afterTurn'>) {
     this.#reader = reader;
+    this.#clock = clock;
   }
 
   /**
@@ -42,9 +47,17 @@ export class Turns {
     socket.on('data', (chunk: Buffer) => this.#take(chunk, parse));
   }
 
-  /** A request has ended: another may begin. */
+  /**
+   * A request has ended: another may begin, when everybody else has had a turn. A connection may have brought thousands
+   * that are answered at once, and nothing lets go of the event loop between their ends and the next beginnings.
+   */
   next(): void {
-    if (this.#isCharged) this.#reader.socket.resume();
+    if (!this.#isCharged || this.#goesOn) return;
+    this.#goesOn = true;
+    this.#clock.afterTurn(() => {
+      this.#goesOn = false;
+      if (this.#isCharged) this.#reader.socket.resume();
+    });
   }
 
   /** The connection has ended. */
