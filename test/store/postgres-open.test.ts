@@ -1,5 +1,8 @@
 // Opening: many at once, with the right key only, and no database that is not ours.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { openStore, openToolStore } from '../../src/store/open.ts';
@@ -7,6 +10,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StoreErrorCode } from '../../src/store/store.ts';
+import { atEnd } from './data-dirs.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { LIVE, Scene } from './scene.ts';
 
@@ -34,6 +38,35 @@ describe('opening', () => {
       assert.equal((await store.readEnvironments())[0]!.configVersion, 3);
     }
     await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('is not led astray by what the database has its sessions begin with', async (t) => {
+    const url = await databases.makeEmpty(t);
+    for (const setting of ["bytea_output = 'escape'", "default_transaction_isolation = 'serializable'"]) {
+      await databases.server.query(`ALTER DATABASE ${nameOf(url)} SET ${setting}`);
+    }
+    const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgresStore(storeOptions(url))));
+    const destinations = await Promise.all(stores.map((store) => new Scene(store).createDestination()));
+    assert.equal(new Set(destinations).size, stores.length);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('asks at the start of a connection for nothing that a pooler does not know', async (t) => {
+    const asked: string[][] = [];
+    const pooler = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', (data: Buffer) => {
+        // Length and version of the protocol come first.
+        asked.push(data.subarray(8).toString().split('\0'));
+        socket.destroy();
+      });
+    }).listen(0, '127.0.0.1');
+    atEnd(t, async () => void pooler.close());
+    await once(pooler, 'listening');
+    const url = `postgres://us@127.0.0.1:${(pooler.address() as AddressInfo).port}/events`;
+    await assert.rejects(openPostgresStore(storeOptions(url)), refuses('unavailable'));
+    const names = asked[0]!.filter((text, i) => i % 2 === 0 && text !== '');
+    assert.deepEqual(names.toSorted(), ['application_name', 'client_encoding', 'database', 'user']);
   });
 
   it('refuses another master key, and leaves everything as it was', async (t) => {

@@ -14,7 +14,7 @@ import { createLoop } from '../../runtime/loop.ts';
 import type { Loop } from '../../runtime/loop.ts';
 import type { ClusterStore } from '../cluster-store.ts';
 import { StoreError } from '../store.ts';
-import { connectionConfig } from './wire/connections.ts';
+import { applySettings, connectionConfig } from './wire/connections.ts';
 import type { ConnectionOptions } from './wire/connections.ts';
 import type { DatabaseAddress } from './wire/database-address.ts';
 
@@ -50,7 +50,7 @@ export function createAnnouncements(options: ConnectionOptions & { clock: Clock 
     try {
       await within(clock, ANSWER_WITHIN_MS, fresh, async ({ client }) => {
         await client.connect();
-        for (const setting of [...settings, ...SETTINGS]) await client.query(`SET ${setting}`);
+        await applySettings(client, [...settings, ...SETTINGS]);
         await client.query(`LISTEN ${CHANNEL}`);
       });
       current = fresh;

@@ -40,11 +40,13 @@ const WRITING = /^transaction_xid$|_at_once$/;
 
 /** A writer that is stopped is not one that has vanished, however slow the machine is. */
 const PATIENCE_MS = 60_000;
-const TIME_OUTS = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout', 'query_timeout'];
+const TIME_OUTS = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout'];
+const BE_PATIENT = TIME_OUTS.map((name) => `SET ${name} = ${PATIENCE_MS}`).join('; ');
 
+/** The client's own time-out; those of the server are a connection's. */
 function withPatience(url: string): string {
   const patient = new URL(url);
-  for (const name of TIME_OUTS) patient.searchParams.set(name, String(PATIENCE_MS));
+  patient.searchParams.set('query_timeout', String(PATIENCE_MS));
   return patient.href;
 }
 
@@ -74,7 +76,11 @@ export class Arena {
     const writers = new TwoWriters(observer.countLockWaits);
     // Whoever was in the other's way tries again at once: who goes first is for the schedule to say.
     const random = { ...systemRandom, fraction: () => 0 };
-    const createPipeline = stepped(writers.beforeStatement);
+    const step = stepped(writers.beforeStatement);
+    const createPipeline: typeof step = (client) => {
+      client.query(BE_PATIENT).catch(() => {});
+      return step(client);
+    };
     const open = async (options: Partial<PostgresStoreOptions>): Promise<Store> => {
       const store = await openPostgresStore(storeOptions(withPatience(url), { ...options, keyWaitMs: PATIENCE_MS }));
       atEnd(t, () => store.close());

@@ -3,7 +3,7 @@
 // then dropped. Every lock that must be waited for is waited for briefly: the next step tries again.
 import type { Pool, PoolClient } from 'pg';
 import { firstIdBytesAt } from '../../../model/id.ts';
-import { withConnection } from '../wire/connections.ts';
+import { LOCK_TIMEOUT_MS, withConnection } from '../wire/connections.ts';
 import { isLockTimeout, sqlState } from '../wire/errors.ts';
 import { uuidText } from '../wire/values.ts';
 
@@ -24,7 +24,7 @@ export const PARTITIONED = Object.keys(PERIOD_MS) as PartitionedTable[];
 /** A program that is stopped for two weeks, or cannot make any for so long, still finds where to insert. */
 const MADE_AHEAD_MS = 14 * DAY_MS;
 
-const LOCK_TIMEOUT_MS = 200;
+const DROP_LOCK_TIMEOUT_MS = 200;
 /** One maker at a time: two would only wait for each other's locks. */
 const LOCK_KEY = 0x70_72_70;
 
@@ -159,7 +159,7 @@ const SELECT_STATE = `
   FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid WHERE c.oid = to_regclass($1)`;
 
 async function drop(client: PoolClient, { table, name }: Partition): Promise<number> {
-  await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  await client.query(`SET lock_timeout = ${DROP_LOCK_TIMEOUT_MS}`);
   try {
     const found = await client.query<{ is_pending: boolean | null; rows: number }>(SELECT_STATE, [name]);
     const [state] = found.rows;
@@ -175,6 +175,6 @@ async function drop(client: PoolClient, { table, name }: Partition): Promise<num
     if (sqlState(error) !== '42P01') throw error;
     return 1;
   } finally {
-    await client.query('RESET lock_timeout');
+    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
   }
 }

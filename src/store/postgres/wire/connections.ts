@@ -2,13 +2,13 @@
 // Every connection pipelines: statements are sent without waiting for the answers to those before them.
 import { Socket } from 'node:net';
 import { Pool } from 'pg';
-import type { PoolClient, PoolConfig } from 'pg';
+import type { ClientBase, PoolClient, PoolConfig } from 'pg';
 import type { DatabaseAddress } from './database-address.ts';
 import { ReadOnlyServer, isReadOnly } from './errors.ts';
 import { rowTypes } from './values.ts';
 
 export type ConnectionOptions = DatabaseAddress & {
-  /** Set on every connection: `SET name = value`. */
+  /** Set on every connection, beside those of all: `SET name = value`. */
   settings: readonly string[];
   /** Without an answer for so long the server counts as gone. Default 12 s. */
   answerTimeoutMs?: number;
@@ -18,12 +18,25 @@ export type ConnectionOptions = DatabaseAddress & {
 const CONNECT_TIMEOUT_MS = 2_000;
 /** No statement of ours should take a tenth of it. */
 const STATEMENT_TIMEOUT_MS = 10_000;
-const LOCK_TIMEOUT_MS = 4_000;
+export const LOCK_TIMEOUT_MS = 4_000;
 /** Ends the transaction of a program that has vanished without its connection noticing: others may wait for it. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 /** A server that no longer answers at all, though the connection stands. */
 const ANSWER_TIMEOUT_MS = 12_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
+/**
+ * Whatever the role or the database has for others. By SET, for a pooler refuses what it does not know at the start of
+ * a connection: PgBouncer all of these.
+ */
+const SETTINGS = [
+  `statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+  `lock_timeout = ${LOCK_TIMEOUT_MS}`,
+  `idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+  // A statement that has waited for a lock must see what the one before did under it.
+  "default_transaction_isolation = 'read committed'",
+  // As values.ts reads it.
+  "bytea_output = 'hex'",
+];
 
 export function openPool(options: ConnectionOptions, max: number): Pool {
   const { settings, answerTimeoutMs, ...address } = options;
@@ -38,9 +51,13 @@ export function openPool(options: ConnectionOptions, max: number): Pool {
     // it was made must not end the process. Whoever uses it then finds out.
     client.on('error', () => {});
     // Pipelined before whatever the connection was made for.
-    for (const setting of settings) client.query(`SET ${setting}`).catch(() => {});
+    applySettings(client, settings).catch(() => {});
   });
   return pool;
+}
+
+export async function applySettings(client: ClientBase, settings: readonly string[]): Promise<void> {
+  await client.query([...SETTINGS, ...settings].map((setting) => `SET ${setting}`).join('; '));
 }
 
 /** One that was forgotten on the way never hears that its goodbye has arrived: that must not keep the process. */
@@ -61,9 +78,6 @@ export function connectionConfig(
     ...tls,
     fallback_application_name: 'postrider',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     query_timeout: answerTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
