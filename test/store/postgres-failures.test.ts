@@ -139,6 +139,17 @@ describe('a transaction', () => {
     assert.equal(await resolve(String(BigInt(xid) + 1_000_000n)), 'aborted');
   });
 
+  it('that meets a connection of somebody else, as a pooler by transaction gives, fails with what to do', async (t) => {
+    const { pool, write, look } = open(await databases.make(t));
+    atEnd(t, () => pool.end());
+    const select = (tx: Tx) => tx.run(SELECT_ONE);
+    await write(select);
+    const says = { code: 'unwritable', message: /pool by session/ };
+    await pool.query('DEALLOCATE ALL');
+    await assert.rejects(look(select), says);
+    await assert.rejects(write(select), says);
+  });
+
   it('is planned anew when its tables have grown since', async (t) => {
     const url = await databases.make(t);
     const settings = ['plan_cache_mode = force_generic_plan'];

@@ -111,6 +111,11 @@ const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
     'unwritable',
     'the database refuses us: check user, password, database name, rights and sslmode in DATABASE_URL',
   ],
+  [
+    /^26000/,
+    'unwritable',
+    'a statement that was prepared is gone: a pooler between must pool by session, not by transaction',
+  ],
   [/^(53|55P03|57014|57P|58|25P0[23]|08|40|XX000)/, 'unavailable', 'the database cannot be used just now'],
 ];
 
