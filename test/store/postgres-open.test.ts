@@ -61,7 +61,7 @@ describe('opening', () => {
         socket.destroy();
       });
     }).listen(0, '127.0.0.1');
-    atEnd(t, async () => void pooler.close());
+    atEnd(t, () => pooler.close());
     await once(pooler, 'listening');
     const url = `postgres://us@127.0.0.1:${(pooler.address() as AddressInfo).port}/events`;
     await assert.rejects(openPostgresStore(storeOptions(url)), refuses('unavailable'));
@@ -94,8 +94,26 @@ describe('opening', () => {
 
   it('refuses a database that holds something else', async (t) => {
     const url = await databases.makeEmpty(t);
+    const refused = refuses('corrupt', 'DATABASE_URL');
     await databases.server.query('CREATE TABLE environments (name text)', nameOf(url));
-    await assert.rejects(openPostgresStore(storeOptions(url)), refuses('corrupt', 'DATABASE_URL'));
+    await assert.rejects(openPostgresStore(storeOptions(url)), refused);
+    for (const columns of ['key text', 'name int4', 'name text, value int4']) {
+      await databases.server.query(`CREATE TABLE meta (${columns})`, nameOf(url));
+      if (columns.includes('value')) {
+        await databases.server.query("INSERT INTO meta VALUES ('schema_version', 1)", nameOf(url));
+      }
+      await assert.rejects(openPostgresStore(storeOptions(url)), refused, columns);
+      await databases.server.query('DROP TABLE meta', nameOf(url));
+    }
+  });
+
+  it('does not take its own tables for those of something else when it may not read them', async (t) => {
+    const url = await databases.make(t);
+    const role = nameOf(url);
+    await databases.server.query(`CREATE ROLE ${role} LOGIN`);
+    atEnd(t, () => databases.server.query(`DROP ROLE ${role}`));
+    const asRole = url.replace('postgres@', `${role}@`);
+    await assert.rejects(openPostgresStore(storeOptions(asRole)), refuses('unwritable', 'rights', 'meta'));
   });
 
   it('says so when nobody answers, or when it is not let in', async () => {

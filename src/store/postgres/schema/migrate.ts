@@ -8,7 +8,7 @@ import { delay } from '../../../runtime/clock.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Sealer } from '../../../runtime/sealer.ts';
 import { StoreError } from '../../store.ts';
-import { isConflict, isLockTimeout } from '../wire/errors.ts';
+import { isConflict, isLockTimeout, toStoreError } from '../wire/errors.ts';
 import { PARTITIONED } from './partitions.ts';
 
 const MIGRATIONS = new URL('../migrations/', import.meta.url);
@@ -175,11 +175,17 @@ async function readVersion(client: ClientBase): Promise<number> {
   );
   const { has_meta: hasMeta, has_environments: hasEnvironments } = rows[0]!;
   if (!hasMeta && !hasEnvironments) return 0;
-  const version = hasMeta ? await readMeta(client, 'schema_version').catch(() => null) : null;
+  const version = hasMeta ? await readMeta(client, 'schema_version').catch(noneIfOfOthers) : null;
   if (version === null || !/^\d+$/.test(version)) {
     throw new StoreError('corrupt', 'the database of DATABASE_URL holds tables of something else: name an empty one');
   }
   return Number(version);
+}
+
+/** A table of that name has other columns, or other types of them. Trouble with the database is said as what it is. */
+function noneIfOfOthers(error: unknown): null {
+  if (toStoreError(error) instanceof StoreError) throw error;
+  return null;
 }
 
 // What was sealed under the key that the database was made with can be opened only under that one. A refusal rolls
