@@ -107,6 +107,15 @@ describe('opening', () => {
     }
   });
 
+  it('makes no store where not every text can be stored', async (t) => {
+    const name = `latin_${process.pid}`;
+    await databases.server.query(`CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0`);
+    atEnd(t, () => databases.server.drop(name));
+    const url = databases.server.urlOf(name);
+    await assert.rejects(openPostgresStore(storeOptions(url)), refuses('unwritable', 'LATIN1', 'UTF8'));
+    assert.deepEqual(await databases.server.query('SELECT 1 FROM pg_class WHERE relname = $$meta$$', name), []);
+  });
+
   it('does not take its own tables for those of something else when it may not read them', async (t) => {
     const url = await databases.make(t);
     const role = nameOf(url);

@@ -102,6 +102,7 @@ async function tryToMigrate(client: ClientBase, options: MigrateOptions): Promis
     if (version === 0 && !options.mayMake) {
       throw new StoreError('missing', 'there is no store in the database of DATABASE_URL');
     }
+    if (version === 0) await assertHoldsAnyText(client);
     const layout = version === 0 ? await chooseLayout(client) : await readLayout(client);
     await client.query(`SET LOCAL lock_timeout = ${TABLE_TIMEOUT_MS}`);
     await migrateFrom(client, version, layout);
@@ -112,6 +113,18 @@ async function tryToMigrate(client: ClientBase, options: MigrateOptions): Promis
     await client.query('ROLLBACK').catch(() => {});
     throw error;
   }
+}
+
+// People write in any language: of what an encoding has no letters for, a whole statement fails. SQL_ASCII holds any.
+async function assertHoldsAnyText(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
+  const { server_encoding: encoding } = rows[0]!;
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
+  throw new StoreError(
+    'unwritable',
+    `the database of DATABASE_URL has the encoding ${encoding}, which has no letters for most languages: make it ` +
+      "anew with ENCODING 'UTF8' TEMPLATE template0",
+  );
 }
 
 /** Distributed without Citus it is on one machine all the same, with statements that could run on many. */
