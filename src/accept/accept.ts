@@ -1,6 +1,6 @@
 // Accepting an event: match it in memory, store it with its deliveries in one shared transaction, answer.
 // The promise of the 202 is kept here: nothing is answered before the commit.
-import type { Delivery } from '../model/delivery.ts';
+import type { Delivery, OpenDelivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import { IDEMPOTENCY_WINDOW_MS } from '../model/event.ts';
 import type { Event, RefusalReason, ScheduledDelivery } from '../model/event.ts';
@@ -33,12 +33,15 @@ type BegunEvent = { deliveryCount: number; stored: Promise<AcceptedEvent> };
 
 export type AcceptorOptions = ReplayOptions & {
   store: Pick<Store, 'acceptEvents' | 'readKeyHolder'>;
+  /** These may be under way already, or have ended: the store tells. */
+  onStoredBefore: (deliveries: readonly OpenDelivery[]) => void;
   onRefused: (reason: RefusalReason) => void;
 };
 
 /** One event on its way: as it came in, and what it may take of its request's allowance. */
 type Accepting = { incoming: IncomingEvent; fingerprint: Uint8Array | null; allowance: Allowance | null };
 
+type Accepted = Extract<AcceptResult, { result: 'accepted' }>;
 type Submitted = { candidate: NewEvent; result: Promise<AcceptResult> };
 
 export class Acceptor {
@@ -92,7 +95,7 @@ export class Acceptor {
     for (let tries = 1; ; tries++) {
       const { candidate } = submitted;
       const settled = await submitted.result;
-      if (settled.result === 'accepted') return this.#schedule(candidate, settled.backlogFull);
+      if (settled.result === 'accepted') return this.#schedule(candidate, settled);
       // What was not stored takes nothing of the allowance.
       accepting.allowance?.giveBack(candidate.deliveries.length);
       if (settled.result === 'failed') {
@@ -150,12 +153,14 @@ export class Acceptor {
     return { candidate: toNewEvent(incoming, parts), result: Promise.resolve({ result: 'duplicate', ...holder }) };
   }
 
-  #schedule(event: NewEvent, dead: readonly string[]): AcceptedEvent {
+  #schedule(event: NewEvent, { backlogFull: dead, mayBeUnderWay }: Accepted): AcceptedEvent {
+    const { onScheduled, onStoredBefore } = this.#options;
     const { body, deliveries: made, dueAt } = event;
     const backlogFull = dead.length === 0 ? NONE : new Set(dead);
     const isDead = ({ id }: { id: string }): boolean => dead.length > 0 && backlogFull.has(id);
     const open = made.filter((delivery) => !isDead(delivery));
-    if (open.length > 0) this.#options.onScheduled(toOpenDeliveries(event, open), event, body);
+    if (mayBeUnderWay === true) onStoredBefore(toOpenDeliveries(event, open));
+    else if (open.length > 0) onScheduled(toOpenDeliveries(event, open), event, body);
     this.#options.observer.scheduled({ origin: 'event', event, body, deliveries: made, backlogFull, dueAt });
     const deliveries = made.map((delivery): ScheduledDelivery => {
       const { id, destinationId, subscriptionId } = delivery;

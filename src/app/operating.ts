@@ -18,6 +18,7 @@ import type { Base } from './base.ts';
 /** Takes deliveries that are stored, new ones of one event or one that is sent again, to whichever node sends them. */
 export type HandOver = {
   fresh: (...scheduled: Parameters<Dispatcher['offer']>) => void;
+  storedBefore: (deliveries: readonly OpenDelivery[]) => void;
   again: (delivery: OpenDelivery) => void;
 };
 

@@ -226,6 +226,10 @@ function createHandOver(parts: { cluster: Cluster; dispatcher: Dispatcher; obser
       dispatcher.offer(deliveries, event, body);
       cluster.tellOwners(deliveries);
     },
+    storedBefore(deliveries) {
+      dispatcher.wake(deliveries);
+      cluster.tellOwners(deliveries);
+    },
     again(delivery) {
       dispatcher.sendAgain(delivery);
       cluster.tellOwners([delivery]);
@@ -248,6 +252,7 @@ function createAccepting(
     bodyRetentionMs: settings.BODY_RETENTION,
     maxFanout: settings.MAX_FANOUT,
     onScheduled: handOver.fresh,
+    onStoredBefore: handOver.storedBefore,
     observer,
     onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
   });

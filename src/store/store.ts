@@ -205,8 +205,11 @@ export type ScheduledPageRequest = {
 };
 
 export type AcceptResult =
-  /** `backlogFull`: deliveries that were born dead because their destination has too many unfinished ones. */
-  | { result: 'accepted'; backlogFull: DeliveryId[] }
+  /**
+   * `backlogFull`: deliveries that were born dead because their destination has too many unfinished ones.
+   * `mayBeUnderWay`: it may have been in the store for a while, where others find its deliveries, and send them.
+   */
+  | { result: 'accepted'; backlogFull: DeliveryId[]; mayBeUnderWay?: true }
   /** The configuration changed since the match: nothing was stored; match again. */
   | { result: 'stale' }
   /** The key is taken, by this event; nothing was stored. */

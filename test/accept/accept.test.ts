@@ -40,6 +40,22 @@ describe('an event', () => {
     assert.equal(event.occurredAt, idTime(event.id));
   });
 
+  test('that may have been stored a while ago is looked for in the store: it may have been sent since', async () => {
+    const { createDestination, subscribe, post, scheduled, storedBefore } = setUp((store) => ({
+      acceptEvents: async (events) => {
+        const results = await store.acceptEvents(events);
+        return results.map((one) => (one.result === 'accepted' ? { ...one, mayBeUnderWay: true } : one));
+      },
+    }));
+    await subscribe(await createDestination());
+    const { deliveries } = await post();
+    assert.deepEqual(scheduled, []);
+    assert.deepEqual(
+      storedBefore.map(({ id }) => id),
+      deliveries.map(({ id }) => id),
+    );
+  });
+
   test('that nobody wants is kept', async () => {
     const { post, scheduled, store } = setUp();
     const { event, deliveries } = await post({ occurredAt: '2025-12-31T23:00:00+01:00' });

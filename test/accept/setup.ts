@@ -41,6 +41,7 @@ export function setUp(
     onDestinationDeleted: () => undefined,
   });
   const scheduled: OpenDelivery[][] = [];
+  const storedBefore: OpenDelivery[] = [];
   const refused: string[] = [];
   /** How many deliveries each replay made. */
   const replayed: number[] = [];
@@ -53,6 +54,7 @@ export function setUp(
     bodyRetentionMs: RETENTION_MS,
     maxFanout,
     onScheduled: (deliveries) => scheduled.push(deliveries),
+    onStoredBefore: (deliveries) => storedBefore.push(...deliveries),
     observer: {
       scheduled({ origin, deliveries }) {
         if (origin === 'replay') replayed.push(deliveries.length);
@@ -102,6 +104,7 @@ export function setUp(
     follower,
     acceptor,
     scheduled,
+    storedBefore,
     refused,
     replayed,
     createDestination,

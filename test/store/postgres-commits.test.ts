@@ -32,7 +32,7 @@ const OPERATIONS: Record<string, Operation> = {
       const unfinished = await scene.unfinishedCount();
       return {
         run: () => store.acceptEvents([event]),
-        answer: [{ result: 'accepted', backlogFull: [] }],
+        answer: [{ result: 'accepted', backlogFull: [], mayBeUnderWay: true }],
         async check() {
           assert.equal((await store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
           assert.equal(await scene.unfinishedCount(), unfinished + 1);
@@ -48,7 +48,7 @@ const OPERATIONS: Record<string, Operation> = {
       const unfinished = await scene.unfinishedCount();
       return {
         run: () => store.acceptEvents([event]),
-        answer: [{ result: 'accepted', backlogFull: [] }],
+        answer: [{ result: 'accepted', backlogFull: [], mayBeUnderWay: true }],
         async check() {
           assert.equal((await store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
           assert.equal(await scene.unfinishedCount(), unfinished + 1);
@@ -353,7 +353,7 @@ describe('a COMMIT that was lost, and the configuration has changed since', () =
 
   it('is found, if it was one after all', async (t) => {
     const { scene, event, accepting } = await lose(t, 'after');
-    assert.deepEqual(await accepting, [{ result: 'accepted', backlogFull: [] }]);
+    assert.deepEqual(await accepting, [{ result: 'accepted', backlogFull: [], mayBeUnderWay: true }]);
     assert.equal((await scene.store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
   });
 
@@ -402,7 +402,7 @@ describe('a COMMIT that goes on while its connection is gone', () => {
     const to = [await scene.createDestination()];
     const idempotency = { fingerprint: FINGERPRINT, expiresAt: scene.now + DAY };
     events = [await scene.event(to), await scene.event(to, { idempotencyKey: 'held', idempotency })];
-    const accepted = { result: 'accepted', backlogFull: [] };
+    const accepted = { result: 'accepted', backlogFull: [], mayBeUnderWay: true };
     assert.deepEqual(await store.acceptEvents(events).finally(committed.resolve), [accepted, accepted]);
     assert.ok(sent.filter((one) => one === 'accept_at_once').length > 2, 'it was halved');
   });

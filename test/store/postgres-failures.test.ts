@@ -92,6 +92,17 @@ describe('a server that crashes at COMMIT and gives the transaction’s id to an
 });
 
 describe('a connection that is lost at COMMIT, and nobody to ask for long', () => {
+  it('the event is told to have been in the store for a while: its delivery may have been sent since', async (t) => {
+    const { scene, proxy } = await makeProxied(t);
+    const destination = await scene.createDestination();
+    const [ordinary, cut] = [await scene.event([destination]), await scene.event([destination])];
+    assert.deepEqual(await scene.store.acceptEvents([ordinary]), [{ result: 'accepted', backlogFull: [] }]);
+    const cutting = proxy.cutNextCommit('after');
+    const accepted = [{ result: 'accepted', backlogFull: [], mayBeUnderWay: true }];
+    assert.deepEqual(await scene.store.acceptEvents([cut]), accepted);
+    await cutting;
+  });
+
   it('the result that is handed in again is recorded once', async (t) => {
     const { scene, proxy } = await makeProxied(t, hastyClock);
     const { id } = await scene.acceptOne(await scene.createDestination());

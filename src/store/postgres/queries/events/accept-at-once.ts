@@ -62,7 +62,11 @@ export async function acceptAtOnce(
   options: Options,
 ): Promise<(AcceptResult | null)[]> {
   const stored = mayOverfill(context, events) ? new Set() : await storeAtOnce(context, events, options);
-  return events.map(({ id }) => (stored.has(id) ? { result: 'accepted', backlogFull: [] } : null));
+  const { sentBefore } = context;
+  return events.map((event) => {
+    if (!stored.has(event.id)) return null;
+    return { result: 'accepted', backlogFull: [], ...(sentBefore.has(event) ? { mayBeUnderWay: true } : {}) };
+  });
 }
 
 /** Some of their deliveries may have to be born dead. */
