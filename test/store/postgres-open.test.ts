@@ -8,6 +8,7 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import { openStore, openToolStore } from '../../src/store/open.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { openPool } from '../../src/store/postgres/wire/connections.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StoreErrorCode } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
@@ -49,6 +50,20 @@ describe('opening', () => {
     const destinations = await Promise.all(stores.map((store) => new Scene(store).createDestination()));
     assert.equal(new Set(destinations).size, stores.length);
     await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('commits durably where the database has its sessions not do so, and as it says where that is safe', async (t) => {
+    const url = await databases.makeEmpty(t);
+    for (const [given, kept] of [
+      ['off', 'on'],
+      ['remote_apply', 'remote_apply'],
+    ]) {
+      await databases.server.query(`ALTER DATABASE ${nameOf(url)} SET synchronous_commit = ${given}`);
+      const pool = openPool({ url, settings: [] }, 1);
+      const { rows } = await pool.query<{ synchronous_commit: string }>('SHOW synchronous_commit');
+      await pool.end();
+      assert.equal(rows[0]!.synchronous_commit, kept);
+    }
   });
 
   it('asks at the start of a connection for nothing that a pooler does not know', async (t) => {

@@ -37,6 +37,9 @@ const SETTINGS = [
   // As values.ts reads it.
   "bytea_output = 'hex'",
 ];
+/** A 202 must outlive a crash of the server. Whoever has chosen another way of being sure keeps it. */
+const COMMIT_DURABLY = `
+  SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 export function openPool(options: ConnectionOptions, max: number): Pool {
   const { settings, answerTimeoutMs, ...address } = options;
@@ -57,7 +60,8 @@ export function openPool(options: ConnectionOptions, max: number): Pool {
 }
 
 export async function applySettings(client: ClientBase, settings: readonly string[]): Promise<void> {
-  await client.query([...SETTINGS, ...settings].map((setting) => `SET ${setting}`).join('; '));
+  const statements = [...SETTINGS, ...settings].map((setting) => `SET ${setting}`);
+  await client.query([COMMIT_DURABLY, ...statements].join('; '));
 }
 
 /** One that was forgotten on the way never hears that its goodbye has arrived: that must not keep the process. */

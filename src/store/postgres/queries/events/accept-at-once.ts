@@ -65,7 +65,8 @@ export async function acceptAtOnce(
   const { sentBefore } = context;
   return events.map((event) => {
     if (!stored.has(event.id)) return null;
-    return { result: 'accepted', backlogFull: [], ...(sentBefore.has(event) ? { mayBeUnderWay: true } : {}) };
+    const accepted: AcceptResult = { result: 'accepted', backlogFull: [] };
+    return sentBefore.has(event) ? { ...accepted, mayBeUnderWay: true } : accepted;
   });
 }
 
