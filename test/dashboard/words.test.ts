@@ -1,7 +1,7 @@
 // What the dashboard's pages say of times, figures, ids and numbers in bodies; pure functions, so no browser.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseExact } from '../../dashboard/src/words/exact-json.ts';
+import { layOut, parseExact } from '../../dashboard/src/words/exact-json.ts';
 import { headersOf } from '../../dashboard/src/words/headers.ts';
 import { parseId } from '../../dashboard/src/words/ids.ts';
 import { percent } from '../../dashboard/src/words/numbers.ts';
@@ -9,6 +9,7 @@ import { ratesOf } from '../../dashboard/src/words/rates.ts';
 import { meaningOfNoDelays, policyWith, writtenDelaysOf } from '../../dashboard/src/words/retry-policy.ts';
 import { countdown, momentOf, relative } from '../../dashboard/src/words/time.ts';
 import { isMatchedBy, sayUntried } from '../../dashboard/src/words/trials.ts';
+import { visible } from '../../dashboard/src/words/visible.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
@@ -30,6 +31,25 @@ test('the beginning of an id is the span of time in which ids that begin so are 
 test('numbers of a body keep their digits', () => {
   const text = '{"a":12345678901234567890,"b":1.0,"c":[1e2,7],"d":"1.0"}';
   assert.equal(JSON.stringify(parseExact(text)), text);
+});
+
+test('what is not to be seen, or turns text around, is shown as its escape; a laid-out body stays the same', () => {
+  const shown = {
+    '\u202enimda': '\\u202enimda',
+    '\u200b': '\\u200b',
+    '\u200d': '\\u200d',
+    '\u2066a\u2069': '\\u2066a\\u2069',
+    'a\u001b[31m\u0000\u009b': 'a\\u001b[31m\\u0000\\u009b',
+    '\ufe0f': '\\ufe0f',
+    '\u{e0041}': '\\udb40\\udc41',
+    'two\nlines\tand a tab': 'two\nlines\tand a tab',
+    '👩‍🚀 ❤️ می‌خواهم नमस्ते 한글 1️⃣': '👩‍🚀 ❤️ می‌خواهم नमस्ते 한글 1️⃣',
+  };
+  assert.deepEqual(Object.keys(shown).map(visible), Object.values(shown));
+  const body = { 'k\u202e': 'a\u202eb\u200b\ufeff\u0085', family: '👩‍🚀' };
+  const text = layOut(JSON.stringify(body));
+  assert.deepEqual(JSON.parse(text), body);
+  assert.match(text, /"k\\u202e": "a\\u202eb\\u200b\\ufeff\\u0085"/);
 });
 
 test('what is no header is named, and not stored under another name', () => {

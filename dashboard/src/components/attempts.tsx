@@ -5,6 +5,7 @@ import type { Attempt, DeliveryWithRetries } from '../api/client.ts';
 import { plural } from '../words/numbers.ts';
 import { explain, OUTCOME_WORD } from '../words/outcomes.ts';
 import { span } from '../words/time.ts';
+import { visible } from '../words/visible.ts';
 import { JsonView } from './json-view.tsx';
 import { DueTime, FullTime, Time, useTicking } from './show.tsx';
 
@@ -162,7 +163,7 @@ export function HeaderList({ headers }: { headers: Record<string, string[] | str
   );
   return (
     <pre className="code" tabIndex={0} aria-label="Headers">
-      {lines.join('\n')}
+      {visible(lines.join('\n'))}
     </pre>
   );
 }

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../api/client.ts';
 import { explainQuery } from '../api/queries.ts';
+import { visible } from '../words/visible.ts';
 import { useMode } from './environment.ts';
 import { Card } from './page.tsx';
 import { Badge, DestinationLink } from './show.tsx';
@@ -47,12 +48,10 @@ function Subscription({ found }: { found: Schemas['ExplainedSubscription'] }) {
 export function Conditions({ conditions }: { conditions: readonly Schemas['ExplainedCondition'][] }) {
   return conditions.map(({ path, operator, expected, found, holds }, index) => (
     <p key={index} className="small">
-      <code>
-        {path} {operator} {JSON.stringify(expected)}
-      </code>{' '}
+      <code>{visible(`${path} ${operator} ${JSON.stringify(expected)}`)}</code>{' '}
       <span className={holds ? 'tone-good' : 'tone-bad'}>{holds ? 'holds' : 'does not hold'}</span>
       <span className="muted">; there is </span>
-      <code>{found === null || found === undefined ? 'nothing' : JSON.stringify(found)}</code>
+      <code>{found === null || found === undefined ? 'nothing' : visible(JSON.stringify(found))}</code>
     </p>
   ));
 }

@@ -1,6 +1,7 @@
 // JSON as it came, or laid out; what is no JSON is shown as it is.
 import { useState } from 'react';
 import { layOut } from '../words/exact-json.ts';
+import { visible } from '../words/visible.ts';
 import { CopyButton } from './show.tsx';
 
 /** Longer texts would hold up the page while they are laid out. */
@@ -9,7 +10,7 @@ const SHOWN_MAX = 100_000;
 export function JsonView({ text, label }: { text: string; label: string }) {
   const [isRaw, setRaw] = useState(false);
   const pretty = prettyOf(text);
-  const shown = isRaw || pretty === null ? text : pretty;
+  const shown = isRaw || pretty === null ? visible(text) : pretty;
   return (
     <div className="stack-small">
       <div className="row">

@@ -14,6 +14,7 @@ import { useRefusal } from './notices.tsx';
 import { Page } from './page.tsx';
 import { PAGES } from './pages.ts';
 import { Empty } from './show.tsx';
+import { visible } from '../words/visible.ts';
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 
@@ -169,7 +170,7 @@ function Settings() {
         Theme: {THEME_WORD[theme]}
       </button>
       <button type="button" className="button quiet slim" onClick={() => void leave()} title={session?.key.id}>
-        <span className="cut">Sign out{session?.key.name ? ` (${session.key.name})` : ''}</span>
+        <span className="cut">Sign out{session?.key.name ? ` (${visible(session.key.name)})` : ''}</span>
       </button>
     </div>
   );

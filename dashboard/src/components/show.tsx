@@ -12,6 +12,7 @@ import { STATUS } from '../words/outcomes.ts';
 import type { Tone } from '../words/outcomes.ts';
 import { sentence } from '../words/sentence.ts';
 import { absolute, relative } from '../words/time.ts';
+import { visible } from '../words/visible.ts';
 import { useMay, useMode } from './environment.ts';
 import { useNotice } from './notices.tsx';
 
@@ -91,7 +92,7 @@ export function hostOf(url: string): string {
 }
 
 export function nameOf({ name, url }: Pick<Destination, 'name' | 'url'>): string {
-  return name?.trim() || hostOf(url);
+  return visible(name?.trim() || hostOf(url));
 }
 
 /** A destination by its name; the id only as long as, or where, there is no name to be had. */

@@ -13,6 +13,7 @@ import { useOnce } from './once.ts';
 import { Empty, Fault, Time } from './show.tsx';
 import { useSettled } from './settled.ts';
 import { SubscriptionTrial } from './subscription-trial.tsx';
+import { visible } from '../words/visible.ts';
 
 export function Subscriptions({ destinationId }: { destinationId: string }) {
   const mode = useMode();
@@ -65,7 +66,11 @@ function Row({ subscription }: { subscription: Subscription }) {
         <span className="chip">{type}</span>
       </td>
       <td className="whole">
-        {filter === null ? <span className="muted">every such event</span> : <code>{JSON.stringify(filter)}</code>}
+        {filter === null ? (
+          <span className="muted">every such event</span>
+        ) : (
+          <code>{visible(JSON.stringify(filter))}</code>
+        )}
       </td>
       <td className="wide-only">
         <Time at={subscription.created_at} />

@@ -12,6 +12,7 @@ import { ConfirmButton, Dialog } from '../components/dialog.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { HealthCard } from '../components/health.tsx';
 import { Card, Page } from '../components/page.tsx';
+import { visible } from '../words/visible.ts';
 import { DestinationBadge, Empty, Fault, FullTime, Id, nameOf } from '../components/show.tsx';
 import { SigningKeys } from '../components/signing-keys.tsx';
 import { Subscriptions } from '../components/subscriptions.tsx';
@@ -186,7 +187,7 @@ function Facts({ destination }: { destination: Destination }) {
         {Object.keys(metadata ?? {}).length > 0 && (
           <>
             <dt>Metadata</dt>
-            <dd className="mono">{JSON.stringify(metadata)}</dd>
+            <dd className="mono">{visible(JSON.stringify(metadata))}</dd>
           </>
         )}
         <dt>Added</dt>

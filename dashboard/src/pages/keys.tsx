@@ -14,6 +14,7 @@ import { Page } from '../components/page.tsx';
 import { Pager } from '../components/pager.tsx';
 import { CopyButton, Fault, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
+import { visible } from '../words/visible.ts';
 
 const SCOPES: Record<Scope, string> = {
   publish: 'send events',
@@ -70,7 +71,7 @@ function KeyRow({ apiKey }: { apiKey: ApiKey }) {
     await answerOf(api(mode).DELETE('/v1/api-keys/{id}', { params: { path: { id: apiKey.id } } }));
     await client.invalidateQueries({ queryKey: [mode, '/v1/api-keys'] });
   };
-  const name = apiKey.name ?? 'unnamed';
+  const name = visible(apiKey.name ?? 'unnamed');
   return (
     <tr>
       <td className="lead">

@@ -8,6 +8,7 @@ import { Logo } from '../components/logo.tsx';
 import { Field } from '../components/field.tsx';
 import { useOnce } from '../components/once.ts';
 import type { Search } from '../router.tsx';
+import { visible } from '../words/visible.ts';
 
 export function SignIn() {
   const search: Search = useSearch({ strict: false });
@@ -34,7 +35,7 @@ export function SignIn() {
       {sessions.map((session) => (
         <p key={session.mode}>
           <a href={`/${session.mode}`}>Go on in {session.mode}</a>
-          <span className="muted"> as {session.key.name ?? session.key.id}</span>
+          <span className="muted"> as {visible(session.key.name ?? session.key.id)}</span>
         </p>
       ))}
     </main>

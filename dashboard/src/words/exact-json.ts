@@ -1,6 +1,8 @@
 // JSON that is shown as the producer wrote it: numbers keep their digits, as in 1.0 and 12345678901234567890, and a body
 // that is needed byte for byte is cut out of the text, as parsing moves keys like "2" to the front.
 
+import { visible } from './visible.ts';
+
 type Source = { source?: string };
 type RawJson = { rawJSON?: (text: string) => unknown };
 
@@ -14,9 +16,9 @@ export function parseExact(text: string): unknown {
   return JSON.parse(text, keepDigits);
 }
 
-/** Throws SyntaxError for what is not JSON. */
+/** Throws SyntaxError for what is not JSON. What is not to be seen is escaped, as JSON allows within a text. */
 export function layOut(text: string): string {
-  return JSON.stringify(parseExact(text), null, 2);
+  return visible(JSON.stringify(parseExact(text), null, 2));
 }
 
 const BODY = ',"body":';
