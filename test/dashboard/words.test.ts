@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { layOut, parseExact } from '../../dashboard/src/words/exact-json.ts';
 import { headersOf } from '../../dashboard/src/words/headers.ts';
 import { parseId } from '../../dashboard/src/words/ids.ts';
-import { percent } from '../../dashboard/src/words/numbers.ts';
+import { percent, seconds } from '../../dashboard/src/words/numbers.ts';
 import { ratesOf } from '../../dashboard/src/words/rates.ts';
 import { meaningOfNoDelays, policyWith, writtenDelaysOf } from '../../dashboard/src/words/retry-policy.ts';
-import { countdown, momentOf, relative } from '../../dashboard/src/words/time.ts';
+import { countdown, momentOf, relative, SPAN_STEPS } from '../../dashboard/src/words/time.ts';
 import { isMatchedBy, sayUntried } from '../../dashboard/src/words/trials.ts';
 import { visible } from '../../dashboard/src/words/visible.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -100,6 +100,15 @@ test('a rate does not fall at its end because the last minute is not over', () =
   assert.deepEqual(at(150), [1, 1, 1]);
   assert.deepEqual(at(1_000), [1, 1, 0.5], 'of what is over, all of it counts');
   assert.deepEqual(at(121), [1, 1, null], 'a minute that has just begun has none yet');
+});
+
+test('a figure of seconds is told as times are, and so is each tick of its scale', () => {
+  const told = [0.0005, 0.34, 1.25, 59.9, 800, 7_200, 200_000].map(seconds);
+  assert.deepEqual(told, ['< 1 ms', '340 ms', '1.3 s', '59 s', '13 min', '2 h', '2 d']);
+  for (const step of SPAN_STEPS) {
+    const ticks = [1, 2, 3, 4].map((times) => seconds(step * times));
+    assert.equal(new Set(ticks).size, ticks.length, ticks.join());
+  }
 });
 
 test('times are told in one unit', () => {

@@ -15,6 +15,8 @@ type Props = {
   values: readonly (readonly (number | null)[])[];
   lines: readonly Line[];
   format: (value: number) => string;
+  /** Which distances between two values of the scale are to be had, where not all are. */
+  ticksApart?: readonly number[];
 };
 
 const HEIGHT = 180;
@@ -27,7 +29,7 @@ function tickOf(seconds: number, step: number, isUtc: boolean): string {
   return step >= DAY_SECONDS ? text.slice(5, 10) : text.slice(11, 16);
 }
 
-export function Chart({ label, times, values, lines, format }: Props) {
+export function Chart({ label, times, values, lines, format, ticksApart }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const { isUtc } = usePreferences();
@@ -40,7 +42,11 @@ export function Chart({ label, times, values, lines, format }: Props) {
   useEffect(() => {
     if (typeof UPlot !== 'function') return;
     const element = place.current!;
-    const made = new UPlot(optionsOf(UPlot, element.clientWidth, lines, format, isUtc), latest.current, element);
+    const made = new UPlot(
+      optionsOf(UPlot, element.clientWidth, { lines, format, ticksApart, isUtc }),
+      latest.current,
+      element,
+    );
     plot.current = made;
     const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     watch.observe(element);
@@ -78,9 +84,7 @@ function lonely(plot: uPlot, index: number): number[] {
 function optionsOf(
   UPlot: typeof uPlot,
   width: number,
-  lines: readonly Line[],
-  format: (value: number) => string,
-  isUtc: boolean,
+  { lines, format, ticksApart, isUtc }: Pick<Props, 'lines' | 'format' | 'ticksApart'> & { isUtc: boolean },
 ): Options {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
@@ -110,7 +114,13 @@ function optionsOf(
         grid: { show: false },
         values: (_plot, ticks, _axis, _space, step) => ticks.map((at) => tickOf(at, step, isUtc)),
       },
-      { ...axis, font, size: 56, values: (_plot, ticks) => ticks.map(format) },
+      {
+        ...axis,
+        font,
+        size: 56,
+        values: (_plot, ticks) => ticks.map(format),
+        ...(ticksApart !== undefined && { incrs: [...ticksApart] }),
+      },
     ],
     series: [{}, ...series],
   };

@@ -15,6 +15,7 @@ import type { Search } from '../router.tsx';
 import { count, percent, plural, rate, seconds } from '../words/numbers.ts';
 import { ratesOf } from '../words/rates.ts';
 import { sentence } from '../words/sentence.ts';
+import { SPAN_STEPS } from '../words/time.ts';
 import { PauseButton } from '../components/destination-actions.tsx';
 
 export function Overview() {
@@ -210,6 +211,7 @@ export function Charts({ destinationId }: { destinationId?: string }) {
             values={latency}
             lines={LATENCY_LINES}
             format={(value) => (value === 0 ? '0' : seconds(value))}
+            ticksApart={SPAN_STEPS}
           />
         </Card>
       </div>

@@ -1,3 +1,5 @@
+import { span } from './time.ts';
+
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
@@ -21,8 +23,7 @@ export function percent(share: number): string {
   return `${floored >= 99 || floored < 1 ? floored.toFixed(2) : floored.toFixed(1)} %`;
 }
 
+/** Of a figure in seconds, which may be next to nothing. */
 export function seconds(value: number): string {
-  if (value < 0.001) return '< 1 ms';
-  if (value < 1) return `${Math.round(value * 1_000)} ms`;
-  return value < 10 ? `${Number(value.toFixed(1))} s` : `${whole.format(value)} s`;
+  return value < 0.001 ? '< 1 ms' : span(value * 1_000);
 }

@@ -24,6 +24,13 @@ export function span(ms: number): string {
   return `${Math.floor(ms / DAY)} d`;
 }
 
+/** Seconds between the ticks of a scale, such that `span` says each of them to the full. */
+// prettier-ignore
+export const SPAN_STEPS = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 60, 120, 300, 600, 900,
+  3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000,
+];
+
 function trim(value: number): string {
   return String(Number(value.toFixed(1)));
 }
