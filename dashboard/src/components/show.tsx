@@ -139,7 +139,8 @@ export function Id({ id }: { id: string }) {
   );
 }
 
-export function Fault({ error, retry }: { error: unknown; retry?: () => void }) {
+/** `children`: a way on, where trying again is none. */
+export function Fault({ error, retry, children }: { error: unknown; retry?: () => void; children?: ReactNode }) {
   if (error === null || error === undefined) return null;
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
@@ -155,6 +156,7 @@ export function Fault({ error, retry }: { error: unknown; retry?: () => void }) 
           Try again
         </button>
       )}
+      {children}
     </div>
   );
 }

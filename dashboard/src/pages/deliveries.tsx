@@ -8,9 +8,9 @@ import { DestinationFilter } from '../components/destination-filter.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { Filters, PeriodFilter, requestOf, SelectFilter, TextFilter, useFilters } from '../components/filters.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListFault, Pager } from '../components/pager.tsx';
 import { BulkBar, useSelection } from '../components/select-many.tsx';
-import { Empty, Fault } from '../components/show.tsx';
+import { Empty } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 
 const STATUSES = [
@@ -39,7 +39,7 @@ export function Deliveries() {
         <PeriodFilter />
         <TextFilter name="event_id" label="Event" placeholder="evt_…" />
       </Filters>
-      <Fault error={error} retry={() => void refetch()} />
+      <ListFault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <section className="card">
           {data.data.length === 0 ? (

@@ -12,9 +12,9 @@ import { useMay, useMode } from '../components/environment.ts';
 import { Filters, requestOf, SelectFilter } from '../components/filters.tsx';
 import { HealthStrip } from '../components/health-strip.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListFault, Pager } from '../components/pager.tsx';
 import { Secret } from '../components/secret.tsx';
-import { DestinationBadge, Empty, Fault, hostOf, nameOf } from '../components/show.tsx';
+import { DestinationBadge, Empty, hostOf, nameOf } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
 import { sentence } from '../words/sentence.ts';
@@ -42,7 +42,7 @@ export function Destinations() {
       <Filters>
         <SelectFilter name="state" label="State" any="Any state" choices={STATES} />
       </Filters>
-      <Fault error={error} retry={() => void refetch()} />
+      <ListFault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <section className="card">
           {data.data.length === 0 ? (

@@ -11,9 +11,9 @@ import { DestinationFilter } from '../components/destination-filter.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { Filters, PeriodFilter, pick, requestOf, useFilters } from '../components/filters.tsx';
 import { Card, Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListFault, Pager } from '../components/pager.tsx';
 import { BulkBar, useSelection } from '../components/select-many.tsx';
-import { DestinationLink, Empty, Fault } from '../components/show.tsx';
+import { DestinationLink, Empty } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
 import { DEAD_REASON } from '../words/outcomes.ts';
@@ -54,7 +54,7 @@ export function Dlq() {
         <DestinationFilter />
         <PeriodFilter />
       </Filters>
-      <Fault error={error} retry={() => void refetch()} />
+      <ListFault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <div className="stack">
           {data.data.length > 0 && (

@@ -5,9 +5,9 @@ import { useLive } from '../api/stream.ts';
 import { useMay, useMode } from '../components/environment.ts';
 import { Filters, PeriodFilter, requestOf, TextFilter } from '../components/filters.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListFault, Pager } from '../components/pager.tsx';
 import { ReplayEventsButton } from '../components/replay-events.tsx';
-import { Empty, Fault, Time } from '../components/show.tsx';
+import { Empty, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 
 export function Events() {
@@ -37,7 +37,7 @@ export function Events() {
         <TextFilter name="type" label="Type or pattern" placeholder="order.*" />
         <PeriodFilter />
       </Filters>
-      <Fault error={error} retry={() => void refetch()} />
+      <ListFault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <section className="card">
           {data.data.length === 0 ? (

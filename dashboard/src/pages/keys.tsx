@@ -11,7 +11,7 @@ import { Field } from '../components/field.tsx';
 import { pick } from '../components/filters.tsx';
 import { useOnce } from '../components/once.ts';
 import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListFault, Pager } from '../components/pager.tsx';
 import { CopyButton, Fault, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { visible } from '../words/visible.ts';
@@ -28,10 +28,10 @@ export function Keys() {
   const mode = useMode();
   const search: Search = useSearch({ strict: false });
   const query = pick(search, ['cursor']);
-  const { data, error } = useQuery(keysQuery(mode, query));
+  const { data, error, refetch } = useQuery(keysQuery(mode, query));
   return (
     <Page title="API keys" actions={<CreateKey />}>
-      <Fault error={error} />
+      <ListFault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <section className="card">
           <div className="table-wrap">

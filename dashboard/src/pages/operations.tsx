@@ -8,8 +8,8 @@ import { pick } from '../components/filters.tsx';
 import { useRefusal } from '../components/notices.tsx';
 import { OperationProgress } from '../components/operation-progress.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager } from '../components/pager.tsx';
-import { Badge, DestinationLink, Empty, Fault, Time } from '../components/show.tsx';
+import { ListFault, Pager } from '../components/pager.tsx';
+import { Badge, DestinationLink, Empty, Time } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
 import { DEAD_REASON } from '../words/outcomes.ts';
@@ -32,13 +32,13 @@ export function Operations() {
   const mode = useMode();
   const search: Search = useSearch({ strict: false });
   const query = pick(search, ['cursor']);
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     ...operationsQuery(mode, query),
     refetchInterval: ({ state }) => (state.data?.data.some(({ status }) => status === 'running') ? 1_000 : 10_000),
   });
   return (
     <Page title="Operations">
-      <Fault error={error} />
+      <ListFault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <section className="card">
           {data.data.length === 0 ? (

@@ -23,7 +23,7 @@ export function Send() {
   const [body, setBody] = useState('');
   const [idempotencyKey, setIdempotencyKey] = useState('');
   const [sent, setSent] = useState<Schemas['AcceptedEvent'] | null>(null);
-  useDraft((draft) => {
+  const draftError = useDraft((draft) => {
     setType(draft.type);
     setBody(layOut(draft.body ?? '{}'));
   });
@@ -38,6 +38,7 @@ export function Send() {
       <div className="columns">
         <Card>
           <form className="stack" onSubmit={run}>
+            <Fault error={draftError} />
             <Field
               label="Type"
               required
@@ -106,15 +107,17 @@ function jsonFault(text: string): string | null {
   }
 }
 
-function useDraft(take: (event: EventWithBody) => void): void {
+/** Why there is none, where the address names an event. */
+function useDraft(take: (event: EventWithBody) => void): Error | null {
   const mode = useMode();
   const search: Search = useSearch({ strict: false });
   const from = search['from'];
-  const { data } = useQuery({ ...eventQuery(mode, from ?? ''), enabled: from !== undefined });
+  const { data, error } = useQuery({ ...eventQuery(mode, from ?? ''), enabled: from !== undefined });
   useEffect(() => {
     if (data !== undefined) take(data);
     // Once for each event: what is typed afterwards stays.
   }, [data?.event_id]);
+  return error;
 }
 
 function LastOfType({ type, onTake }: { type: string; onTake: (body: string) => void }) {
