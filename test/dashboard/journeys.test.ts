@@ -6,4 +6,5 @@ import './journeys/destination.ts';
 import './journeys/dead-letters.ts';
 import './journeys/session.ts';
 import './journeys/many.ts';
+import './journeys/ways-on.ts';
 import './journeys/restart.ts';

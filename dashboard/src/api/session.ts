@@ -32,6 +32,7 @@ export function signOut(mode: Mode): Promise<void> {
   return request('DELETE', `/session/${mode}`);
 }
 
+/** Asked for again whenever the window is looked at again: who is signed in may have changed in another. */
 export function useSessions(): Session[] {
-  return useQuery(sessionsQuery).data ?? [];
+  return useQuery({ ...sessionsQuery, refetchOnWindowFocus: 'always' }).data ?? [];
 }

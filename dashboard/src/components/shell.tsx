@@ -13,6 +13,7 @@ import { Logo } from './logo.tsx';
 import { useRefusal } from './notices.tsx';
 import { Page } from './page.tsx';
 import { PAGES } from './pages.ts';
+import { SessionEnd } from './session-end.tsx';
 import { Empty } from './show.tsx';
 import { visible } from '../words/visible.ts';
 
@@ -42,6 +43,7 @@ export function Shell() {
       <Side onSearch={() => setSearching(true)} />
       <main id="main" ref={main} tabIndex={-1}>
         <Away />
+        <SessionEnd />
         <Content key={mode} />
       </main>
       {isSearching && (
