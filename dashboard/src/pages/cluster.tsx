@@ -45,7 +45,10 @@ export function Cluster() {
                     <td className="end">
                       <NodeState lastAt={node.last_heartbeat_at} isLeaving={node.is_leaving} />
                     </td>
-                    <td className="number">{node.shards_owned}</td>
+                    <td className="number">
+                      {node.shards_owned}
+                      <span className="narrow-only muted"> shards</span>
+                    </td>
                     <td className="mono wide-only">{node.address}</td>
                     <td className="wide-only">{node.version}</td>
                     <td className="wide-only">
