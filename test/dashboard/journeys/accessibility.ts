@@ -139,3 +139,21 @@ journey('what is long fits, and what goes by its own button leaves the focus on 
   await page.getByText('It gets nothing').waitFor();
   await page.locator('main:focus').waitFor();
 });
+
+journey('what is told by a shape is to be seen in forced colours', async ({ page }) => {
+  await page.emulateMedia({ forcedColors: 'active' });
+  await page.goto('/test/deliveries?status=dead');
+  await page.locator('.marks i').first().waitFor();
+  const grounds = `['.marks i', 'body'].map((each) => getComputedStyle(document.querySelector(each)).backgroundColor)`;
+  const [color, ground] = (await page.evaluate(grounds)) as string[];
+  assert.notEqual(color, ground);
+});
+
+journey('a page is printed dark on white, without what is there to be pressed', async ({ page }) => {
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  await page.goto(`/test/deliveries/${traffic().deadId}`);
+  await page.getByRole('heading', { name: /^Attempt 2/ }).waitFor();
+  assert.equal(await page.evaluate('getComputedStyle(document.body).color'), 'rgb(24, 24, 27)');
+  assert.equal(await page.getByRole('button').count(), 0);
+  assert.equal(await page.getByRole('navigation').count(), 0);
+});
