@@ -102,6 +102,7 @@ type Operation = { summary?: string; tags?: string[]; responses?: Record<string,
 async function describeApi(): Promise<OpenapiDocument> {
   // The routes describe themselves when they are added; nothing is called, so nothing else is handed in.
   const services = {
+    clock: systemClock,
     ids: createIds(systemClock, systemRandom),
     version: VERSION,
     limits: { maxDestinations: 0, maxSubscriptions: 0, bodyRetentionMs: 0, requestBytesBudget: 0 },
