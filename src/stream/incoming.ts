@@ -9,6 +9,10 @@ import { parseBatch } from './outgoing.ts';
 
 /** Batches that come together are parsed in turns of this. */
 const TURN_MS_MAX = 4;
+/** Anybody who may connect to the database can announce for any number of nodes: the first that was named goes. */
+const NODES_MAX = 1_000;
+/** Nodes that are read from at once. */
+const READS_MAX = 4;
 
 type IncomingOptions = {
   environment: number;
@@ -25,6 +29,7 @@ export class Incoming {
   readonly #read = new Map<NodeId, number>();
   readonly #announced = new Map<NodeId, number>();
   readonly #reading = new Set<NodeId>();
+  readonly #toRead = new Set<NodeId>();
   readonly #takeBreak: () => Promise<void>;
   #hasBegun = false;
 
@@ -59,7 +64,7 @@ export class Incoming {
 
   /** `isNew`: the batch of this number came just now; else what came before it is not looked for. */
   note(node: NodeId, number: number, isNew: boolean): void {
-    if (!this.#read.has(node)) this.#read.set(node, isNew ? number - 1 : number);
+    if (!this.#read.has(node)) this.#meet(node, isNew ? number - 1 : number);
     // Announcements may overtake each other.
     this.#announced.set(node, Math.max(number, this.#announced.get(node) ?? -1));
     this.#readLater(node);
@@ -71,13 +76,35 @@ export class Incoming {
     if (this.#read.delete(node)) this.#options.onReceived([], null);
   }
 
+  #meet(node: NodeId, read: number): void {
+    if (this.#read.size >= NODES_MAX) {
+      const first = this.#read.keys().next().value!;
+      this.#read.delete(first);
+      this.#announced.delete(first);
+      this.#toRead.delete(first);
+    }
+    this.#read.set(node, read);
+  }
+
   #readLater(node: NodeId): void {
     if (!this.#hasBegun || this.#reading.has(node) || !this.#isBehind(node)) return;
-    this.#reading.add(node);
-    void this.#readAll(node)
-      .catch((error: unknown) => this.#options.onError(error))
-      // What could not be read is looked for with the next announcement.
-      .finally(() => this.#reading.delete(node));
+    this.#toRead.add(node);
+    this.#readSome();
+  }
+
+  #readSome(): void {
+    for (const node of this.#toRead) {
+      if (this.#reading.size >= READS_MAX) return;
+      this.#toRead.delete(node);
+      this.#reading.add(node);
+      void this.#readAll(node)
+        .catch((error: unknown) => this.#options.onError(error))
+        // What could not be read is looked for with the next announcement.
+        .finally(() => {
+          this.#reading.delete(node);
+          this.#readSome();
+        });
+    }
   }
 
   async #readAll(node: NodeId): Promise<void> {
