@@ -174,10 +174,19 @@ async function readEnvironment(store: Store, environment: number) {
     payloads: await store.readPayloads(events.map(({ id }) => id)),
     deliveries: await each(
       deliveries.map(({ id }) => id),
-      (id: DeliveryId) => store.readDelivery({ environment, id }),
+      (id: DeliveryId) => readHistory(store, environment, id),
     ),
     refills: await store.refill(destinations.map(({ id: destinationId }) => refillOf(destinationId))),
   };
+}
+
+/** Headers as values: so the layouts have them, whatever form the store gives them in. */
+async function readHistory(store: Store, environment: number, id: DeliveryId) {
+  const found = await store.readDelivery({ environment, id });
+  const attempts = found?.attempts.map(({ responseHeaders, ...attempt }) => {
+    return { ...attempt, responseHeaders: responseHeaders === null ? null : (JSON.parse(responseHeaders) as unknown) };
+  });
+  return { ...found, attempts };
 }
 
 const refillOf = (destinationId: DestinationId) => {
