@@ -183,8 +183,8 @@ async function readEnvironment(store: Store, environment: number) {
 /** Headers as values: so the layouts have them, whatever form the store gives them in. */
 async function readHistory(store: Store, environment: number, id: DeliveryId) {
   const found = await store.readDelivery({ environment, id });
-  const attempts = found?.attempts.map(({ responseHeaders, ...attempt }) => {
-    return { ...attempt, responseHeaders: responseHeaders === null ? null : (JSON.parse(responseHeaders) as unknown) };
+  const attempts = found?.attempts.map(({ responseHeaders, ...rest }) => {
+    return { ...rest, responseHeaders: responseHeaders === null ? null : (JSON.parse(responseHeaders) as unknown) };
   });
   return { ...found, attempts };
 }
