@@ -87,6 +87,7 @@ export class Queues {
     const ownedSince = ownership.ownedSince(idShard(id));
     const destination = ownedSince === null ? undefined : destinationOf(id);
     if (ownedSince === null || destination === undefined) return null;
+    // A destination that was made while its shard was ours got no request from any other process before.
     const isOlder = at.now - destination.createdAt > at.monotonic - ownedSince;
     const queue = new DestinationQueue(destination, health, at, isOlder ? ownedSince : undefined);
     this.#byId.set(id, queue);

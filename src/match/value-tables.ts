@@ -134,7 +134,7 @@ export class ValueTables {
     return extremes;
   }
 
-  /** Each once. */
+  /** Each text once. */
   #strings(): readonly string[] {
     if (this.#texts !== null) return this.#texts;
     const { scalars } = this.#count();

@@ -44,7 +44,8 @@ export async function readConditions(
     const destination = destinations[i]!;
     const { id } = destination;
     const report = condition.activity ?? nothingOf(destination);
-    // What has one server has no other: what stands there is of the process before, and has ended with it.
+    // The embedded store has one server at a time: a stored report is of the process before, whose requests ended with
+    // it.
     const onWire = store.cluster === undefined ? { inFlight: 0, inFlightLimit: 0 } : {};
     const known = { ...report, ...latest(report, activity.get(id)), ...onWire };
     const { inFlight } = inFlightOf(loadOf(id), known, destination, now);

@@ -105,7 +105,8 @@ async function readPulses({ store, clock, counter, pulseOf }: NowParts, environm
   const last = new Map(rows.map(({ writer, counts }) => [writer, counts]));
   last.delete(counter.writer);
   const others = [...last.values()].flatMap((counts) => decodePulse(counts) ?? []);
-  // What has one server has no other: it is the process before this one, and what it had going is over.
+  // The embedded store has one server at a time: another writer's pulse is of the process before, whose requests ended
+  // with it.
   const told = store.cluster === undefined ? others.map((one) => ({ ...one, inFlight: 0, oldestDueAt: null })) : others;
   return addPulses([pulseOf(environment), ...told]);
 }

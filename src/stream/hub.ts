@@ -36,8 +36,8 @@ const GATHER_FACTOR = 200;
 const GATHER_MS_MAX = 50;
 
 /**
- * Null: it was deleted. Like all that happens, one node records it and the others have it from there: so it has one id,
- * and who goes on elsewhere finds it.
+ * `destination`: null where it was deleted. Only the node through which the change was made records it, and other nodes
+ * read that: so the message has one id, by which a stream that is resumed on another node finds its place.
  */
 type DestinationChanged = (environment: number, id: DestinationId, destination: Destination | null) => void;
 

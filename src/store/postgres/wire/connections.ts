@@ -34,10 +34,10 @@ const SETTINGS = [
   `idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
   // A statement that has waited for a lock must see what the one before did under it.
   "default_transaction_isolation = 'read committed'",
-  // As values.ts reads it.
+  // values.ts reads bytes as hex.
   "bytea_output = 'hex'",
 ];
-/** A 202 must outlive a crash of the server. Whoever has chosen another way of being sure keeps it. */
+/** A 202 must outlive a crash of the server. A role that has `local` or `remote_apply`, say, keeps that. */
 const COMMIT_DURABLY = `
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 

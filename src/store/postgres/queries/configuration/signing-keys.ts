@@ -22,7 +22,8 @@ export const rotateSigningKey: Write<'rotateSigningKey'> = ({ write, sealer }, r
     if ((await found).length === 0) return tx.refuse({ result: 'not_found' });
     const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
     if (until > now) return tx.refuse({ result: 'in_progress', until });
-    // Without an overlap the one before goes at once: kept, it would sign still by a clock that is behind.
+    // Without an overlap the previous key goes at once: a node whose clock is behind would still sign with it, and take
+    // it for an overlap under way.
     const hasOverlap = previousExpiresAt > now;
     for (const ended of hasOverlap ? older : all) void deleteKey(tx, id, ended.id);
     if (hasOverlap && newest !== undefined) void setKeyExpiry(tx, id, newest.id, previousExpiresAt);

@@ -59,7 +59,8 @@ export const rotateSigningKey: Write<'rotateSigningKey'> = (context, request) =>
     const [newest, ...older] = all;
     const until = Math.max(0, ...older.map((old) => old.expiresAt ?? 0));
     if (until > now) return { result: 'in_progress', until };
-    // Without an overlap the one before goes at once: kept, it would sign still by a clock that is behind.
+    // Without an overlap the previous key goes at once: a node whose clock is behind would still sign with it, and take
+    // it for an overlap under way.
     const hasOverlap = previousExpiresAt > now;
     for (const ended of hasOverlap ? older : all) sql(DELETE_ONE).run(destination, idBytes(ended.id));
     if (hasOverlap && newest !== undefined) sql(SET_EXPIRY).run(previousExpiresAt, destination, idBytes(newest.id));
