@@ -1,6 +1,6 @@
 // Accepting an event: match it in memory, store it with its deliveries in one shared transaction, answer.
 // The promise of the 202 is kept here: nothing is answered before the commit.
-import type { Delivery, OpenDelivery } from '../model/delivery.ts';
+import type { Delivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import { IDEMPOTENCY_WINDOW_MS } from '../model/event.ts';
 import type { Event, RefusalReason, ScheduledDelivery } from '../model/event.ts';
@@ -33,8 +33,6 @@ type BegunEvent = { deliveryCount: number; stored: Promise<AcceptedEvent> };
 
 export type AcceptorOptions = ReplayOptions & {
   store: Pick<Store, 'acceptEvents' | 'readKeyHolder'>;
-  /** These may be under way already, or have ended: the store tells. */
-  onStoredBefore: (deliveries: readonly OpenDelivery[]) => void;
   onRefused: (reason: RefusalReason) => void;
 };
 
@@ -153,14 +151,13 @@ export class Acceptor {
     return { candidate: toNewEvent(incoming, parts), result: Promise.resolve({ result: 'duplicate', ...holder }) };
   }
 
-  #schedule(event: NewEvent, { backlogFull: dead, mayBeUnderWay }: Accepted): AcceptedEvent {
-    const { onScheduled, onStoredBefore } = this.#options;
+  #schedule(event: NewEvent, accepted: Accepted): AcceptedEvent {
+    const dead: readonly string[] = accepted.backlogFull;
     const { body, deliveries: made, dueAt } = event;
     const backlogFull = dead.length === 0 ? NONE : new Set(dead);
     const isDead = ({ id }: { id: string }): boolean => dead.length > 0 && backlogFull.has(id);
     const open = made.filter((delivery) => !isDead(delivery));
-    if (mayBeUnderWay === true) onStoredBefore(toOpenDeliveries(event, open));
-    else if (open.length > 0) onScheduled(toOpenDeliveries(event, open), event, body);
+    if (open.length > 0) this.#options.onScheduled(toOpenDeliveries(event, open), { event, body }, accepted);
     this.#options.observer.scheduled({ origin: 'event', event, body, deliveries: made, backlogFull, dueAt });
     const deliveries = made.map((delivery): ScheduledDelivery => {
       const { id, destinationId, subscriptionId } = delivery;

@@ -5,12 +5,21 @@ import { parseBody } from '../json/body.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import { idShard } from '../model/id.ts';
+import type { Event } from '../model/event.ts';
 import type { EventId } from '../model/id.ts';
 import { born } from '../model/transitions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { GroupCommit } from '../runtime/group-commit.ts';
 import type { Ids } from '../runtime/ids.ts';
-import type { NewDelivery, AcceptResult, NewEvent, ReplayRequest, ReplayResult, Store } from '../store/store.ts';
+import type {
+  AcceptResult,
+  NewDelivery,
+  NewEvent,
+  ReplayRequest,
+  ReplayResult,
+  Store,
+  ToHandOver,
+} from '../store/store.ts';
 import type { EventBody } from './incoming-event.ts';
 
 /** What an event makes, and the version of the configuration that says so. */
@@ -39,6 +48,13 @@ export function matchDeliveries(
     return { configVersion, deliveries };
   });
 }
+
+/** Called after the commit, with what can be sent at once; with what may be under way already if the store says so. */
+export type OnScheduled = (
+  deliveries: OpenDelivery[],
+  of: { event: Event; body: Uint8Array },
+  from: ToHandOver,
+) => void;
 
 /** The body of an event that was accepted before. */
 export function toStoredBody(bytes: Uint8Array): EventBody {

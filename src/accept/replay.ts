@@ -1,7 +1,7 @@
 // Replaying an event: new deliveries for an old event, matched against the subscriptions as they are now.
 import type { Configuration } from '../configuration/follower.ts';
 import { toNewRow } from '../model/delivery.ts';
-import type { Delivery, OpenDelivery } from '../model/delivery.ts';
+import type { Delivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import type { Event } from '../model/event.ts';
 import type { EventId } from '../model/id.ts';
@@ -17,7 +17,7 @@ import {
   toOpenDeliveries,
   toStoredBody,
 } from './deliveries.ts';
-import type { MatchedDeliveries } from './deliveries.ts';
+import type { MatchedDeliveries, OnScheduled } from './deliveries.ts';
 
 export type EventReplay = { environment: number; eventId: EventId; destinationIds: string[] | null };
 
@@ -31,8 +31,7 @@ export type ReplayOptions = {
   bodyRetentionMs: number;
   /** Deliveries that one event, or one replay, may make. */
   maxFanout: number;
-  /** Called after the commit, with what can be sent at once. */
-  onScheduled: (deliveries: OpenDelivery[], event: Event, body: Uint8Array) => void;
+  onScheduled: OnScheduled;
   observer: Pick<Required<Observer>, 'scheduled'>;
 };
 
@@ -76,7 +75,7 @@ export function createReplays(options: ReplayOptions) {
     if (stored.result !== 'replayed') throw cannotReplay(stored.result);
     const isDead = new Set<string>(stored.backlogFull);
     const open = deliveries.filter(({ id }) => !isDead.has(id));
-    if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), event, body);
+    if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), { event, body }, stored);
     options.observer.scheduled({ origin: 'replay', event, body, deliveries, backlogFull: isDead, dueAt: now });
     const made = { event, origin: 'replay', dueAt: now } as const;
     return deliveries.values().map((delivery) => {

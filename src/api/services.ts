@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 import type { StatsAnswers } from '../stats/stats.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, ToHandOver } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
 import type { Authenticator } from './auth.ts';
 import type { BuildReader } from './dashboard/build.ts';
@@ -46,7 +46,7 @@ export type ApiServices = {
    */
   confirmChange: (change: ConfigurationChange) => Promise<void>;
   /** Hands on an unfinished delivery that is due (after a manual retry or a DLQ replay). */
-  dispatch: (delivery: OpenDelivery) => void;
+  dispatch: (delivery: OpenDelivery, from: ToHandOver) => void;
   /** What of a request's `traceparent` is kept with its events. Absent: no traces are asked for. */
   keepTraceparent?: ((header: string | string[] | undefined) => string | null) | undefined;
   streams: Pick<Hub, 'open' | 'endStreams'>;

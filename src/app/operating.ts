@@ -1,4 +1,5 @@
 // Operations on many deliveries: what they are made from, and the loop that works on them.
+import type { OnScheduled } from '../accept/deliveries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Follower } from '../configuration/follower.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
@@ -13,13 +14,13 @@ import { BETWEEN_STEPS_MS, OPERATE_INTERVAL_MS, Runner } from '../operate/runner
 import type { Work } from '../operate/work.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { Loop } from '../runtime/loop.ts';
+import type { ToHandOver } from '../store/store.ts';
 import type { Base } from './base.ts';
 
 /** Takes deliveries that are stored, new ones of one event or one that is sent again, to whichever node sends them. */
 export type HandOver = {
-  fresh: (...scheduled: Parameters<Dispatcher['offer']>) => void;
-  storedBefore: (deliveries: readonly OpenDelivery[]) => void;
-  again: (delivery: OpenDelivery) => void;
+  fresh: OnScheduled;
+  again: (delivery: OpenDelivery, from: ToHandOver) => void;
 };
 
 type Parts = {

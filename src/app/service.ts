@@ -222,16 +222,15 @@ type Delivering = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher
 function createHandOver(parts: { cluster: Cluster; dispatcher: Dispatcher; observer: Required<Observer> }): HandOver {
   const { cluster, dispatcher, observer } = parts;
   return {
-    fresh(deliveries, event, body) {
-      dispatcher.offer(deliveries, event, body);
+    fresh(deliveries, { event, body }, { mayBeUnderWay }) {
+      // The store tells which of them are under way or have ended.
+      if (mayBeUnderWay === true) dispatcher.wake(deliveries);
+      else dispatcher.offer(deliveries, event, body);
       cluster.tellOwners(deliveries);
     },
-    storedBefore(deliveries) {
-      dispatcher.wake(deliveries);
-      cluster.tellOwners(deliveries);
-    },
-    again(delivery) {
-      dispatcher.sendAgain(delivery);
+    again(delivery, { mayBeUnderWay }) {
+      if (mayBeUnderWay === true) dispatcher.wake([delivery]);
+      else dispatcher.sendAgain(delivery);
       cluster.tellOwners([delivery]);
       observer.sentAgain(delivery);
     },
@@ -252,7 +251,6 @@ function createAccepting(
     bodyRetentionMs: settings.BODY_RETENTION,
     maxFanout: settings.MAX_FANOUT,
     onScheduled: handOver.fresh,
-    onStoredBefore: handOver.storedBefore,
     observer,
     onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
   });

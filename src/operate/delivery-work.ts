@@ -6,7 +6,7 @@ import type { DeliveryId } from '../model/id.ts';
 import type { OperationRequest } from '../model/operation.ts';
 import type { SendAgain } from '../model/transitions.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, ToHandOver } from '../store/store.ts';
 import type { Pace } from './pace.ts';
 import { untilOf } from './work.ts';
 import type { Found, Place, Taken, Task, Work } from './work.ts';
@@ -32,7 +32,7 @@ type Options = {
   store: Pick<Store, 'listDeliveries' | 'countDeliveries'>;
   clock: Clock;
   /** Called after the commit, with what can be sent. */
-  dispatch: (delivery: OpenDelivery) => void;
+  dispatch: (delivery: OpenDelivery, from: ToHandOver) => void;
 };
 
 export function createDeliveryWork({ store, clock, dispatch }: Options): Work {
@@ -82,7 +82,7 @@ export function createDeliveryWork({ store, clock, dispatch }: Options): Work {
         step: ids.length === 0 ? null : { sendAgain: { how, ids }, replays: null, failed: 0 },
         next: isWhole ? next : { list: place.list, before: ids.at(-1) ?? place.before },
         waitMs,
-        onStored: ({ open }) => open.forEach(dispatch),
+        onStored: (stored) => stored.open.forEach((delivery) => dispatch(delivery, stored)),
       };
     },
   };

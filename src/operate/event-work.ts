@@ -1,7 +1,7 @@
 // New deliveries of old events, matched against the subscriptions as they are now: as accept/replay.ts does for one.
 import { matchDeliveries, toOpenDeliveries, toStoredBody } from '../accept/deliveries.ts';
+import type { OnScheduled } from '../accept/deliveries.ts';
 import type { Configuration } from '../configuration/follower.ts';
-import type { OpenDelivery } from '../model/delivery.ts';
 import type { Event } from '../model/event.ts';
 import { toTypeSelection } from '../model/event-type.ts';
 import type { EventId } from '../model/id.ts';
@@ -12,7 +12,7 @@ import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, OperationReplays, Store } from '../store/store.ts';
 import type { Pace } from './pace.ts';
 import { NOTHING_FOUND, together, untilOf } from './work.ts';
-import type { Found, Place, Taken, Task, Work } from './work.ts';
+import type { Advanced, Found, Place, Taken, Task, Work } from './work.ts';
 
 type EventRequest = Extract<OperationRequest, { kind: 'event_replay' }>;
 
@@ -32,8 +32,7 @@ type EventWorkOptions = {
   bodyRetentionMs: number;
   /** Deliveries that the replay of one event may make. */
   maxFanout: number;
-  /** Called after the commit, with what can be sent at once. */
-  onScheduled: (deliveries: OpenDelivery[], event: Event, body: Uint8Array) => void;
+  onScheduled: OnScheduled;
   observer: Pick<Required<Observer>, 'scheduled'>;
 };
 
@@ -64,9 +63,9 @@ export function createEventWork(options: EventWorkOptions): Work {
         step: made.length + failed === 0 ? null : { sendAgain: null, replays: toReplays(made), failed },
         next: lastId === (events.at(-1)?.id ?? null) ? next : { list: 0, before: lastId ?? place.before },
         waitMs,
-        onStored({ backlogFull, tooOld }, now) {
-          const [isDead, isTooOld] = [new Set<string>(backlogFull), new Set<string>(tooOld)];
-          for (const plan of made) if (!isTooOld.has(plan.event.id)) handOn(options, plan, isDead, now);
+        onStored(stored, now) {
+          const isTooOld = new Set<string>(stored.tooOld);
+          for (const plan of made) if (!isTooOld.has(plan.event.id)) handOn(options, plan, stored, now);
         },
       };
     },
@@ -153,10 +152,11 @@ function foundIn(plan: Plan | null): Found {
   return count === 0 ? NOTHING_FOUND : { count, oldest: event.createdAt, newest: event.createdAt };
 }
 
-function handOn(options: EventWorkOptions, plan: Plan, isDead: ReadonlySet<string>, now: number): void {
+function handOn(options: EventWorkOptions, plan: Plan, stored: Advanced, now: number): void {
   const { event, body, deliveries } = plan;
+  const isDead = new Set<string>(stored.backlogFull);
   const open = deliveries.filter(({ id }) => !isDead.has(id));
-  if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), event, body);
+  if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), { event, body }, stored);
   const backlogFull = new Set(deliveries.filter(({ id }) => isDead.has(id)).map(({ id }): string => id));
   options.observer.scheduled({ origin: 'replay', event, body, deliveries, backlogFull, dueAt: now });
 }

@@ -32,6 +32,8 @@ export type Found = { count: number; oldest: number | null; newest: number | nul
 
 export const NOTHING_FOUND: Found = { count: 0, oldest: null, newest: null };
 
+export type Advanced = Extract<OperationStepResult, { result: 'advanced' }>;
+
 export type Taken = {
   /** What is to be done; null: nothing here. */
   step: Pick<OperationStep, 'sendAgain' | 'replays' | 'failed'> | null;
@@ -40,7 +42,7 @@ export type Taken = {
   /** Until the next one may have its turn, by the pace. */
   waitMs: number;
   /** To be called after the commit: hands on what can be sent. */
-  onStored: (stored: Extract<OperationStepResult, { result: 'advanced' }>, now: number) => void;
+  onStored: (stored: Advanced, now: number) => void;
 };
 
 export interface Work {

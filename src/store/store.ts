@@ -190,8 +190,14 @@ export type ReplayRequest = {
   bodyCutoff: number;
 };
 
+/**
+ * Of deliveries that a commit has made or moved. `mayBeUnderWay`: they may have been in the store for a while, where
+ * others find them, and send them: the connection was lost, and the database was asked what became of the commit.
+ */
+export type ToHandOver = { mayBeUnderWay?: true };
+
 export type ReplayResult =
-  | { result: 'replayed'; backlogFull: DeliveryId[] }
+  | ({ result: 'replayed'; backlogFull: DeliveryId[] } & ToHandOver)
   | { result: 'stale' | 'not_found' | 'too_old' };
 
 export const SCHEDULED_PAGE = 500;
@@ -205,11 +211,8 @@ export type ScheduledPageRequest = {
 };
 
 export type AcceptResult =
-  /**
-   * `backlogFull`: deliveries that were born dead because their destination has too many unfinished ones.
-   * `mayBeUnderWay`: it may have been in the store for a while, where others find its deliveries, and send them.
-   */
-  | { result: 'accepted'; backlogFull: DeliveryId[]; mayBeUnderWay?: true }
+  /** `backlogFull`: deliveries that were born dead because their destination has too many unfinished ones. */
+  | ({ result: 'accepted'; backlogFull: DeliveryId[] } & ToHandOver)
   /** The configuration changed since the match: nothing was stored; match again. */
   | { result: 'stale' }
   /** The key is taken, by this event; nothing was stored. */
@@ -331,7 +334,7 @@ export type CountedDeliveries = { count: number } & Record<'oldest' | 'newest' |
 export type SendAgainRequest = { environment: number; id: DeliveryId; now: number; bodyCutoff: number };
 
 export type SendAgainResult =
-  | { result: 'scheduled'; delivery: Delivery; open: OpenDelivery | null }
+  | ({ result: 'scheduled'; delivery: Delivery; open: OpenDelivery | null } & ToHandOver)
   | { result: SendAgainRefusal };
 
 // ── Operations: what is asked for many deliveries at once, in steps ──────────────────────────────────────
@@ -377,13 +380,13 @@ export type OperationReplays = { configVersion: number; events: { id: EventId; d
 
 export type OperationStepResult =
   /** `open`: what was sent again. `backlogFull`: of the new ones those that are dead. `tooOld`: got none. */
-  | {
+  | ({
       result: 'advanced';
       operation: Operation;
       open: OpenDelivery[];
       backlogFull: DeliveryId[];
       tooOld: EventId[];
-    }
+    } & ToHandOver)
   /** It is not running any more, or another node has taken this step. */
   | { result: 'overtaken' }
   /** The configuration changed since the match. */

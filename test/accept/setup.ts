@@ -53,8 +53,8 @@ export function setUp(
     ids,
     bodyRetentionMs: RETENTION_MS,
     maxFanout,
-    onScheduled: (deliveries) => scheduled.push(deliveries),
-    onStoredBefore: (deliveries) => storedBefore.push(...deliveries),
+    onScheduled: (deliveries, _of, { mayBeUnderWay }) =>
+      mayBeUnderWay === true ? storedBefore.push(...deliveries) : scheduled.push(deliveries),
     observer: {
       scheduled({ origin, deliveries }) {
         if (origin === 'replay') replayed.push(deliveries.length);

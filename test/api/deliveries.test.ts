@@ -265,6 +265,27 @@ test('a retry forces one attempt, and another adds nothing', async () => {
   assert.equal(api.dispatched.length, handedOn + 1);
 });
 
+test('what the store says may be under way is looked for there, and not handed on', async (t) => {
+  const store = { ...api.store };
+  t.after(() => Object.assign(api.store, store));
+  const { delivery } = await schedule();
+  await record(delivery, {}, 'dead');
+  const late = <T extends object>(result: T) => ({ ...result, mayBeUnderWay: true });
+  Object.assign(api.store, {
+    acceptEvents: async (events) => (await store.acceptEvents(events)).map(late),
+    replayEvent: async (request) => late(await store.replayEvent(request)),
+    retryDelivery: async (request) => late(await store.retryDelivery(request)),
+    replayDead: async (request) => late(await store.replayDead(request)),
+  } satisfies Partial<Api['store']>);
+  const handedOn = api.dispatched.length;
+  await api.expect(202, 'POST', `/v1/dlq/${delivery.id}/replay`);
+  await api.expect(202, 'POST', `/v1/deliveries/${delivery.id}/retry`);
+  await api.expect(202, 'POST', `/v1/events/${delivery.eventId}/replay`);
+  const { json } = await postEvent(api);
+  assert.notDeepEqual(json.deliveries, []);
+  assert.deepEqual(api.dispatched.slice(handedOn), []);
+});
+
 test('a retry takes no fields', async () => {
   const { delivery } = await schedule();
   for (const action of [`deliveries/${delivery.id}/retry`, `dlq/${delivery.id}/replay`]) {

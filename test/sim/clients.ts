@@ -225,7 +225,7 @@ export class Clients {
     const { environment } = this.events.get(this.promised.get(id)!)!;
     const now = clock.now();
     const result = await service.api.store[method]({ environment, id, now, bodyCutoff: now - settings.BODY_RETENTION });
-    if (result.result === 'scheduled' && result.open !== null) service.api.dispatch(result.open);
+    if (result.result === 'scheduled' && result.open !== null) service.api.dispatch(result.open, result);
     return result.result === 'scheduled';
   }
 

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { NewEvent } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
+import { createOperation, stepOf } from './conformance/operations.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
 import type { Cut, Proxy } from './postgres/proxy.ts';
@@ -114,7 +115,10 @@ const OPERATIONS: Record<string, Operation> = {
       const deliveries = [scene.delivery(destination)];
       const about = { environment: LIVE, eventId, configVersion, now, bodyCutoff: 0 };
       return {
-        run: () => store.replayEvent({ ...about, deliveries }),
+        run: async () => {
+          const { result, ...rest } = await store.replayEvent({ ...about, deliveries });
+          return { result, ...('backlogFull' in rest && { backlogFull: rest.backlogFull }) };
+        },
         answer: { result: 'replayed', backlogFull: [] },
         async check() {
           assert.equal((await scene.list({ eventId })).rows.length, 2);
@@ -431,4 +435,54 @@ describe('a COMMIT that was lost, and its delivery was sent again since', () => 
     assert.equal((await scene.read(id))!.status, 'retrying');
     assert.equal(await scene.unfinishedCount(), 0, 'the retry is the other’s to count');
   });
+});
+
+describe('a COMMIT that was done, but the server had to be asked', () => {
+  const databases = sharedDatabases();
+
+  /** What others may have found in the store meanwhile. */
+  const handedOver: Record<string, (scene: Scene) => Promise<() => Promise<unknown>>> = {
+    async 'an event that there may be no room for'(scene) {
+      const event = await scene.event([await scene.createDestination(), await scene.createDestination()]);
+      return async () => (await scene.store.acceptEvents([event]))[0];
+    },
+    async 'a manual retry'(scene) {
+      const { id } = await scene.acceptOne(await scene.createDestination());
+      await scene.record(result(id, 0, die()));
+      return () => scene.store.retryDelivery(scene.sendAgain(id));
+    },
+    async 'an event replay'(scene) {
+      const destination = await scene.createDestination();
+      const { eventId } = await scene.acceptOne(destination);
+      await scene.record(result((await scene.list({ eventId })).rows[0]!.id, 0, succeed()));
+      const about = { environment: LIVE, eventId, configVersion: await scene.configVersion(), now: scene.now };
+      return () => scene.store.replayEvent({ ...about, bodyCutoff: 0, deliveries: [scene.delivery(destination)] });
+    },
+    async 'a step of an operation'(scene) {
+      const { id } = await scene.acceptOne(await scene.createDestination());
+      await scene.record(result(id, 0, die()));
+      const operation = await createOperation(scene);
+      const step = stepOf(scene, operation, { sendAgain: { how: 'replay_dead', ids: [id] } });
+      return () => scene.store.advanceOperation(step);
+    },
+  };
+
+  for (const [what, prepare] of Object.entries(handedOver)) {
+    it(`of ${what}: its deliveries may be under way, and are else not said to be`, async (t) => {
+      const proxy = await startProxy(await databases.make(t));
+      atEnd(t, () => proxy.close());
+      // With room for one delivery, an event that makes two is stored in steps.
+      const store = await openPostgresStore(storeOptions(proxy.url, { maxBacklogPerDestination: 1 }));
+      atEnd(t, () => store.close());
+      const scene = new Scene(store);
+      const answers: unknown[] = [];
+      for (const isCut of [false, true]) {
+        const run = await prepare(scene);
+        const cut = isCut ? proxy.cutNextCommit('after') : null;
+        answers.push(((await run()) as { mayBeUnderWay?: true }).mayBeUnderWay);
+        await cut;
+      }
+      assert.deepEqual(answers, [undefined, true]);
+    });
+  }
 });

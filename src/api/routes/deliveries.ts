@@ -118,7 +118,7 @@ export async function sendAgain(
   const now = services.clock.now();
   const result = await store({ environment, id, now, bodyCutoff: now - services.limits.bodyRetentionMs });
   if (result.result !== 'scheduled') throw cannotSendAgain(result.result, noun);
-  if (result.open !== null) services.dispatch(result.open);
+  if (result.open !== null) services.dispatch(result.open, result);
   return present(result.delivery);
 }
 

@@ -1,7 +1,7 @@
 // What every query is given. A query is one method of store.ts, in a transaction or in several.
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
-import type { NewEvent, RecordOutcome, ResultToRecord, Store } from '../store.ts';
+import type { NewEvent, RecordOutcome, ResultToRecord, Store, ToHandOver } from '../store.ts';
 import type { Backlog, BacklogChange, CountContext } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
 import type { LockedKeys } from './queries/events/locked-keys.ts';
@@ -70,4 +70,15 @@ export async function writeCounted<Result>(
   } finally {
     change.settle(isCommitted);
   }
+}
+
+/** The same for what hands over deliveries: others may have found them while the server was asked (store.ts). */
+export async function writeToHandOver<Result extends object>(
+  backlog: Backlog,
+  write: Transactions['write'],
+  work: (tx: Tx, change: BacklogChange) => Promise<Result>,
+): Promise<Result & ToHandOver> {
+  let isLate = false;
+  const result = await writeCounted(backlog, (counted) => write(counted, () => (isLate = true)), work);
+  return isLate ? { ...result, mayBeUnderWay: true } : result;
 }

@@ -45,14 +45,14 @@ function operationOf(scene: Scene, overrides: Partial<Operation> = {}): Operatio
 
 const MANY = { unfinishedMax: 100 };
 
-async function create(scene: Scene, overrides: Partial<Operation> = {}): Promise<Operation> {
+export async function createOperation(scene: Scene, overrides: Partial<Operation> = {}): Promise<Operation> {
   const operation = operationOf(scene, overrides);
   const created = await scene.store.createOperation({ operation, identity: systemRandom.bytes(32) }, MANY);
   assert.equal(created.result, 'created');
   return operation;
 }
 
-function stepOf(scene: Scene, operation: Operation, overrides: Partial<OperationStep> = {}): OperationStep {
+export function stepOf(scene: Scene, operation: Operation, overrides: Partial<OperationStep> = {}): OperationStep {
   const now = scene.now;
   const nothing = { counted: 0, failed: 0, sendAgain: null, replays: null };
   return { operation, now, position: 'next', end: null, bodyCutoff: 0, ...nothing, ...overrides };
@@ -69,7 +69,11 @@ function testLife(makeScene: MakeScene): void {
   it('is read back as it was made, in its environment alone', async (t) => {
     const scene = await makeScene(t);
     const { store } = scene;
-    const made = [await create(scene), await create(scene), await create(scene, { environment: TEST })];
+    const made = [
+      await createOperation(scene),
+      await createOperation(scene),
+      await createOperation(scene, { environment: TEST }),
+    ];
     for (const { environment, id } of made) {
       assert.deepEqual(
         await store.readOperation({ environment, id }),
@@ -109,7 +113,7 @@ function testLife(makeScene: MakeScene): void {
   it('is paused, resumed and cancelled; what it is already it stays', async (t) => {
     const scene = await makeScene(t);
     const { store } = scene;
-    const { id } = await create(scene);
+    const { id } = await createOperation(scene);
     const tell = async (action: 'cancel' | 'pause' | 'resume') => {
       const changed = await store.changeOperation({ environment: LIVE, id, action, now: scene.pass(1) });
       if (typeof changed !== 'string') assert.deepEqual(await store.readOperation({ environment: LIVE, id }), changed);
@@ -129,7 +133,7 @@ function testLife(makeScene: MakeScene): void {
   it('goes with the rows, once it has ended', async (t) => {
     const scene = await makeScene(t);
     const { store } = scene;
-    const [ended, running] = [await create(scene), await create(scene)];
+    const [ended, running] = [await createOperation(scene), await createOperation(scene)];
     await store.advanceOperation(stepOf(scene, ended, { end: 'done' }));
     const prune = async (cutoff: number) => {
       while ((await store.pruneRows({ cutoff, now: scene.now, budgetMs: 100 })).more);
@@ -153,7 +157,7 @@ function testSteps(makeScene: MakeScene): void {
     const [dead, dying, alive, lost] = deliveries.map(({ id }) => id);
     await scene.record(...[old.id, dead!, dying!, lost!].map((id) => result(id, 0, die('exhausted', scene.now))));
     await store.deleteDestination({ environment: LIVE, id: deleted, now: scene.now });
-    const operation = await create(scene, { total: 6 });
+    const operation = await createOperation(scene, { total: 6 });
     const ids = [old.id, dead!, dying!, alive!, lost!, scene.ids.next('dlv')];
     const before = await scene.unfinishedCount();
     const step = stepOf(scene, operation, {
@@ -187,7 +191,7 @@ function testSteps(makeScene: MakeScene): void {
     await store.retryDelivery(scene.sendAgain(forced!));
     const before = await scene.unfinishedCount();
     const ids = [waiting!, succeeded!, pending!, forced!, dead!];
-    const step = stepOf(scene, await create(scene), { sendAgain: { how: 'retry_waiting', ids } });
+    const step = stepOf(scene, await createOperation(scene), { sendAgain: { how: 'retry_waiting', ids } });
     const { open, operation } = advanced(await store.advanceOperation(step));
     assert.deepEqual(
       open.map(({ id, dueAt, fallbackStatus, scheduledAt }) => [id, dueAt, fallbackStatus, scheduledAt]),
@@ -214,7 +218,7 @@ function testSteps(makeScene: MakeScene): void {
       { id: erased.id, deliveries: ofErased },
       { id: kept.id, deliveries: ofKept },
     ];
-    const operation = await create(scene, { total: 6 });
+    const operation = await createOperation(scene, { total: 6 });
     const step = stepOf(scene, operation, {
       replays: { configVersion: await scene.configVersion(), events },
       failed: 1,
@@ -241,7 +245,7 @@ function testSteps(makeScene: MakeScene): void {
     const { id } = await scene.accept([]);
     const configVersion = await scene.configVersion();
     await scene.createSubscription(destination);
-    const operation = await create(scene);
+    const operation = await createOperation(scene);
     const replays = { configVersion, events: [{ id, deliveries: [scene.delivery(destination)] }] };
     assert.equal((await scene.store.advanceOperation(stepOf(scene, operation, { replays }))).result, 'stale');
     assert.deepEqual((await scene.list({ eventId: id })).rows, []);
@@ -254,7 +258,7 @@ function testSteps(makeScene: MakeScene): void {
     const destination = await scene.createDestination();
     const { id } = await scene.acceptOne(destination);
     await scene.record(result(id, 0, die('exhausted', scene.now)));
-    const operation = await create(scene);
+    const operation = await createOperation(scene);
     const step = stepOf(scene, operation, { sendAgain: { how: 'replay_dead', ids: [id] } });
     const both = await Promise.all([store.advanceOperation(step), store.advanceOperation(step)]);
     assert.deepEqual(both.map((one) => one.result).sort(), ['advanced', 'overtaken']);
@@ -276,12 +280,12 @@ function testSteps(makeScene: MakeScene): void {
   it('counts; at its end what was counted and not met is skipped, and the counts add up', async (t) => {
     const scene = await makeScene(t);
     const { store } = scene;
-    const operation = await create(scene, { total: 2, done: 1, failed: 1, skipped: 1 });
+    const operation = await createOperation(scene, { total: 2, done: 1, failed: 1, skipped: 1 });
     const counted = advanced(await store.advanceOperation(stepOf(scene, operation, { counted: 5 }))).operation;
     assert.deepEqual([counted.status, ...countsOf(counted)], ['running', 7, 1, 1, 1]);
     const done = advanced(await store.advanceOperation(stepOf(scene, counted, { end: 'done' }))).operation;
     assert.deepEqual([done.status, done.finishedAt, ...countsOf(done)], ['done', scene.now, 7, 1, 1, 5]);
-    const more = await create(scene, { total: 0, done: 4 });
+    const more = await createOperation(scene, { total: 0, done: 4 });
     const failed = advanced(await store.advanceOperation(stepOf(scene, more, { end: 'failed' }))).operation;
     assert.deepEqual([failed.status, ...countsOf(failed)], ['failed', 4, 4, 0, 0]);
     assert.deepEqual(await store.readRunningOperations(), []);

@@ -103,20 +103,23 @@ export function createTransactions(options: Options) {
     return (await lookOnce(options, (tx) => tx.run(proof.statement, proof.values))).length > 0;
   };
 
-  const settle = async <Result>(ending: Ending<Result>): Promise<Result> => {
+  const settle = async <Result>(ending: Ending<Result>, onLate: () => void): Promise<Result> => {
     if (ending.end === 'committed') return ending.result;
-    try {
-      if (await isCommitted(ending)) return ending.result;
-    } catch (error) {
+    const wasCommitted = await isCommitted(ending).catch((error: unknown) => {
       throw new OutcomeUnknown(ending.xid, ending.result, error);
-    }
-    throw ending.error;
+    });
+    if (!wasCommitted) throw ending.error;
+    onLate();
+    return ending.result;
   };
 
   return {
-    /** All or nothing, durable when it resolves. `work` may run several times, each on a state of its own. */
-    write: <Result>(work: Work<Result>): Promise<Result> =>
-      retrying(async (nth) => settle(await writeOnce(options, (tx) => work(tx, nth)))),
+    /**
+     * All or nothing, durable when it resolves. `work` may run several times, each on a state of its own. `onLate`:
+     * it was committed, but the server had to be asked, which took a while.
+     */
+    write: <Result>(work: Work<Result>, onLate: () => void = () => undefined): Promise<Result> =>
+      retrying(async (nth) => settle(await writeOnce(options, (tx) => work(tx, nth)), onLate)),
     /**
      * The same in one round trip: `send` sends its statements without awaiting any, and COMMIT goes out with them. What
      * became of it when the connection is lost cannot be asked for then, so it is sent once more: all of it must hold

@@ -8,7 +8,7 @@ import { toDelivery, toOpenDelivery, toState, toStateRow } from '../../../rows/d
 import type { SendAgainRequest, SendAgainResult } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { Write, WriteContext } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
+import { writeToHandOver } from '../../context.ts';
 import { Overtaken } from '../../wire/errors.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
@@ -33,7 +33,7 @@ export const retryDelivery: Write<'retryDelivery'> = (context, request) => send(
 export const replayDead: Write<'replayDead'> = (context, request) => send(context, 'replay_dead', request);
 
 function send({ write, backlog, horizons }: WriteContext, how: SendAgain, request: SendAgainRequest) {
-  return writeCounted(backlog, write, async (tx, change): Promise<SendAgainResult> => {
+  return writeToHandOver(backlog, write, async (tx, change): Promise<SendAgainResult> => {
     const row = await selectDelivery(tx, horizons, request);
     if (row === null) return tx.refuse({ result: 'not_found' });
     // What a forced attempt had kept is not read: one that waits forced already stays as it is.

@@ -5,7 +5,7 @@ import type { Clock } from '../../../../runtime/clock.ts';
 import type { AcceptResult, NewEvent } from '../../../store.ts';
 import { bisect, isOfOneItem, withPartitions } from '../../bisect.ts';
 import type { Write } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
+import { writeToHandOver } from '../../context.ts';
 import { isKeyLocked, keyLocked, toStoreError } from '../../wire/errors.ts';
 import { acceptAtOnce } from './accept-at-once.ts';
 import { acceptTogether } from './accept.ts';
@@ -28,11 +28,12 @@ export const acceptEvents: Write<'acceptEvents'> = async (context, events) => {
     (some, waitMs) =>
       withPartitions(partitions, timesOf(some.flatMap(idsOf)), () => acceptSome(some, waitMs));
   const atOnce = inPartitions((some, waitMs) => acceptAtOnce(context, some, { keyWaitMs: waitMs }));
-  const inSteps = inPartitions((some, waitMs) =>
-    writeCounted(backlog, accepting.write, (tx, change) =>
-      acceptTogether(tx, context, { change, events: some, keyWaitMs: waitMs }),
-    ),
-  );
+  const inSteps = inPartitions(async (some, waitMs) => {
+    const { results, ...handOver } = await writeToHandOver(backlog, accepting.write, async (tx, change) => ({
+      results: await acceptTogether(tx, context, { change, events: some, keyWaitMs: waitMs }),
+    }));
+    return results.map((one) => (one.result === 'accepted' ? { ...one, ...handOver } : one));
+  });
 
   const refuse = (event: NewEvent, error: unknown): AcceptResult => {
     if (isKeyLocked(error)) lockedKeys.note(event);

@@ -3,7 +3,7 @@ import { idTime } from '../../../../model/id.ts';
 import type { ReplayResult } from '../../../store.ts';
 import { withPartitions } from '../../bisect.ts';
 import type { Write } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
+import { writeToHandOver } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { keyOf, timesOf } from '../deliveries/delivery-tables.ts';
 import { readConfigVersion } from '../configuration/environments.ts';
@@ -21,7 +21,7 @@ export const replayEvent: Write<'replayEvent'> = (context, request) => {
   const { write, backlog, horizons, partitions } = context;
   const { environment, eventId, configVersion, deliveries, now, bodyCutoff } = request;
   return withPartitions(partitions, timesOf(deliveries.map(({ id }) => id)), () =>
-    writeCounted(backlog, write, async (tx, change): Promise<ReplayResult> => {
+    writeToHandOver(backlog, write, async (tx, change): Promise<ReplayResult> => {
       if (horizons.hides('rows', eventId)) return tx.refuse({ result: 'not_found' });
       const [version, found, isWhole] = await Promise.all([
         readConfigVersion(tx, environment),

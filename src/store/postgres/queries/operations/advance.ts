@@ -11,7 +11,7 @@ import type { OperationStep, OperationStepResult } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import { withPartitions } from '../../bisect.ts';
 import type { Read, Write, WriteContext } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
+import { writeToHandOver } from '../../context.ts';
 import { statementOfEveryShard } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { readConfigVersion } from '../configuration/environments.ts';
@@ -41,7 +41,7 @@ export const advanceOperation: Write<'advanceOperation'> = (context, step) => {
   const { write, backlog, partitions } = context;
   const made = (step.replays?.events ?? []).flatMap(({ deliveries }) => deliveries.map(({ id }) => id));
   return withPartitions(partitions, timesOf(made), () =>
-    writeCounted(backlog, write, (tx, change) => takeStep(tx, context, change, step)),
+    writeToHandOver(backlog, write, (tx, change) => takeStep(tx, context, change, step)),
   );
 };
 
