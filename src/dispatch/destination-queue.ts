@@ -162,7 +162,7 @@ export class DestinationQueue {
 
   /** The request of an attempt goes out. */
   send(attempt: AttemptUnderWay, at: Instant): void {
-    this.inFlight.send(attempt);
+    this.inFlight.send(attempt, this.#destination.url);
     this.pace.noteSent(at);
   }
 
@@ -176,14 +176,15 @@ export class DestinationQueue {
   // ── What changes ──
 
   change(destination: DestinationWithKeys, at: Instant): void {
-    const wasPaused = this.#destination.status === 'paused';
+    const { status: statusBefore, url: urlBefore } = this.#destination;
     this.#destination = destination;
     this.#schedule = resolveSchedule(destination.retryPolicy);
     if (!this.isOver) this.#state = destination.status;
     this.health.setMaxInFlight(destination.maxInFlight);
     this.pace.setRate(destination.ratePerSecond, at);
+    if (destination.url !== urlBefore) this.health.forget();
     if (this.isPaused) this.backlog.putBackScheduled();
-    else if (wasPaused) this.health.reset();
+    else if (statusBefore === 'paused') this.health.reset();
   }
 
   /**

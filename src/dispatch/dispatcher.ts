@@ -252,7 +252,7 @@ export class Dispatcher {
   /** The request has ended; its result is still to be stored. */
   #leaveWire(queue: DestinationQueue, attempt: AttemptUnderWay): void {
     if (!queue.inFlight.end(attempt)) return;
-    if (!attempt.isSent) queue.pace.noteUnsent(this.#queues.instant());
+    if (attempt.sentTo === null) queue.pace.noteUnsent(this.#queues.instant());
     this.#slots.leaveWire(attempt);
     this.#lookAt([queue]);
   }

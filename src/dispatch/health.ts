@@ -98,6 +98,12 @@ export class Health {
     this.#failureCount = 0;
   }
 
+  /** The destination has another url: what is known is known of the receiver that it had. */
+  forget(): void {
+    this.reset();
+    this.#hold.end();
+  }
+
   setMaxInFlight(max: number): void {
     this.#limit = this.#limit === this.#max ? max : Math.min(this.#limit, max);
     this.#max = max;
@@ -155,6 +161,11 @@ class Hold {
 
   leftMs({ now, monotonic }: Instant): number {
     return Math.max(0, Math.min(this.#until - now, this.#endsAt - monotonic));
+  }
+
+  end(): void {
+    this.#until = 0;
+    this.#endsAt = 0;
   }
 
   extend(until: number, at: Instant): void {

@@ -24,7 +24,8 @@ export class AttemptUnderWay {
   /** Of a destination that failed lately and has answered nothing since. */
   readonly isProbe: boolean;
   readonly aborter: Aborter = new Aborter();
-  isSent = false;
+  /** The url that its request went to; null: it has not gone out. */
+  sentTo: string | null = null;
   #isAbandoned = false;
 
   constructor(delivery: OpenDelivery, startedAt: number, isProbe: boolean) {
@@ -89,8 +90,8 @@ export class InFlight {
     return attempt;
   }
 
-  send(attempt: AttemptUnderWay): void {
-    attempt.isSent = true;
+  send(attempt: AttemptUnderWay, url: string): void {
+    attempt.sentTo = url;
     this.#unsentCount--;
   }
 
@@ -110,9 +111,9 @@ export class InFlight {
   }
 
   /** False: the attempt had ended already. */
-  end({ delivery, isSent }: AttemptUnderWay): boolean {
+  end({ delivery, sentTo }: AttemptUnderWay): boolean {
     if (!this.#current.delete(delivery.id) && !this.#leftBehind.delete(delivery.id)) return false;
-    if (!isSent) this.#unsentCount--;
+    if (sentTo === null) this.#unsentCount--;
     return true;
   }
 }

@@ -42,6 +42,10 @@ type PipelineOptions = {
 type NotSent = { result: null; dueAt: number | null };
 type Sent = { result: AttemptResult; payload: Payload };
 
+/** `health`: what to store; null: nothing has changed. */
+type Noted = { health: DestinationHealth | null; isFailing: boolean };
+
+const NOTHING_NOTED: Noted = { health: null, isFailing: false };
 const NOT_OURS: NotSent = { result: null, dueAt: null };
 const HTTP_TOO_MANY_REQUESTS = 429;
 
@@ -82,14 +86,17 @@ export class AttemptPipeline {
   ): Promise<{ dueAt: number | null }> {
     const { recorder, ownership, observer } = this.#options;
     const { delivery, trigger } = attempt;
-    const recoveredFrom = result.outcome === 'succeeded' ? queue.health.streak() : null;
-    const { health, isFailing } = this.#noteHealth(queue, attempt, result);
-    const isPausing = isFailing || isGone(result);
+    // How it ended says nothing of the receiver that the destination has now.
+    const isOfFormerUrl = attempt.sentTo !== null && attempt.sentTo !== queue.destination.url;
+    const recoveredFrom = result.outcome === 'succeeded' && !isOfFormerUrl ? queue.health.streak() : null;
+    const { health, isFailing } = isOfFormerUrl ? NOTHING_NOTED : this.#noteHealth(queue, attempt, result);
+    const isPausing = isFailing || (isGone(result) && !isOfFormerUrl);
     if (isPausing) queue.setPausing(true);
     const { decision } = await recorder.record({
       delivery,
       trigger,
       result,
+      isOfFormerUrl,
       schedule: queue.schedule,
       health,
       pauseDestination: isFailing ? 'failing' : null,
@@ -142,11 +149,7 @@ export class AttemptPipeline {
     return perform(request, attempt.aborter, () => ownership.mayStart(queue.id));
   }
 
-  #noteHealth(
-    queue: DestinationQueue,
-    attempt: AttemptUnderWay,
-    result: AttemptResult,
-  ): { health: DestinationHealth | null; isFailing: boolean } {
+  #noteHealth(queue: DestinationQueue, attempt: AttemptUnderWay, result: AttemptResult): Noted {
     const endedAt = Math.round(result.startedAt + result.durationMs);
     const isTooMany = result.responseCode === HTTP_TOO_MANY_REQUESTS;
     const heldUntil = isTooMany ? boundRetryAfter(result.retryAfterAt, endedAt) : 0;

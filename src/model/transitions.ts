@@ -54,16 +54,21 @@ const NOTHING = {
 type DecisionInput = {
   result: Pick<AttemptResult, 'outcome' | 'startedAt' | 'durationMs' | 'responseCode' | 'retryAfterAt'>;
   trigger: AttemptTrigger;
+  /** It went to a url that the destination has no more: its 410 does not say that the next would find nobody. */
+  isOfFormerUrl?: boolean;
   schedule: Schedule;
   /** Uniform in [0, 1), for the jitter. */
   fraction: number;
 };
 
-export function afterResult(delivery: OpenState, { result, trigger, schedule, fraction }: DecisionInput): Decision {
+export function afterResult(
+  delivery: OpenState,
+  { result, trigger, isOfFormerUrl = false, schedule, fraction }: DecisionInput,
+): Decision {
   const endedAt = Math.round(result.startedAt + result.durationMs);
   const position = delivery.schedulePosition;
   if (result.outcome === 'succeeded') return finished('succeeded', { completedAt: endedAt, position });
-  if (isGone(result)) return { ...afterGone(delivery, trigger, endedAt), pauseDestination: 'gone' };
+  if (isGone(result) && !isOfFormerUrl) return { ...afterGone(delivery, trigger, endedAt), pauseDestination: 'gone' };
 
   const notBefore = boundRetryAfter(result.retryAfterAt, endedAt);
   if (trigger === 'manual') return asItWas(delivery, { endedAt, notBefore });

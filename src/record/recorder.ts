@@ -17,6 +17,7 @@ export type AttemptToRecord = {
   delivery: OpenDelivery;
   trigger: AttemptTrigger;
   result: AttemptResult;
+  isOfFormerUrl: boolean;
   schedule: Schedule;
   /** The destination's health after this attempt; null: as stored. */
   health: DestinationHealth | null;
@@ -99,8 +100,9 @@ export class Recorder {
   }
 
   #decide(delivery: OpenDelivery, attempt: AttemptToRecord): Decision {
-    const { result, trigger, schedule } = attempt;
-    const decision = afterResult(delivery, { result, trigger, schedule, fraction: this.#options.random.fraction() });
+    const { result, trigger, isOfFormerUrl, schedule } = attempt;
+    const fraction = this.#options.random.fraction();
+    const decision = afterResult(delivery, { result, trigger, isOfFormerUrl, schedule, fraction });
     if (attempt.pauseDestination === null) return decision;
     return { ...decision, pauseDestination: decision.pauseDestination ?? attempt.pauseDestination };
   }

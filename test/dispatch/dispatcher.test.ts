@@ -253,3 +253,52 @@ describe('slots', () => {
     assert.equal(onWireOf('dst_a'), 5);
   });
 });
+
+describe('a destination that gets another url', () => {
+  /** Two requests are on the wire and a third delivery waits when the url changes. */
+  async function changeUrl() {
+    const dispatching = await setUp();
+    const { dispatcher, offer, onWire } = dispatching;
+    const before = destinationWith({ id: 'dst_1', maxInFlight: 2 });
+    dispatcher.destinationChanged(before);
+    offer('dst_1', 1);
+    await settle();
+    dispatcher.destinationChanged(before);
+    offer('dst_1', 2);
+    await settle();
+    assert.equal(onWire.size, 2);
+    const [first, second] = [...onWire.values()];
+    return {
+      ...dispatching,
+      first: first!,
+      second: second!,
+      change: () => dispatcher.destinationChanged({ ...before, url: 'https://new.example.com/' }),
+    };
+  }
+
+  test('is not paused by a 410 of the one before', async () => {
+    const { dispatcher, change, first, storing, onWire, sent } = await changeUrl();
+    change();
+    first.end({ outcome: 'bad_status', responseCode: 410 });
+    await settle();
+    const { decision } = storing[0]!.results[0]!;
+    assert.deepEqual([decision!.status, decision!.pauseDestination], ['retrying', null]);
+    assert.equal(sent.length, 3, 'the next one goes out');
+    assert.equal(onWire.size, 2);
+    assert.equal(dispatcher.loadOf('dst_1')!.inFlightLimit, 2);
+  });
+
+  test('is neither held nor slowed down by what the one before said, then or since', async () => {
+    const { dispatcher, clock, change, first, second, sent } = await changeUrl();
+    const tooMany = { outcome: 'bad_status', responseCode: 429, retryAfterAt: clock.now() + 60_000 } as const;
+    first.end(tooMany);
+    await settle();
+    assert.equal(sent.length, 2, 'it is held');
+    assert.equal(dispatcher.loadOf('dst_1')!.inFlightLimit, 1);
+    change();
+    second.end(tooMany);
+    await settle();
+    assert.equal(sent.length, 3);
+    assert.equal(dispatcher.loadOf('dst_1')!.inFlightLimit, 2);
+  });
+});

@@ -78,6 +78,13 @@ describe('a scheduled attempt', () => {
     assert.deepEqual([decision.status, decision.deadReason, decision.pauseDestination], ['dead', 'gone', 'gone']);
   });
 
+  test('answered 410 at a url that the destination has no more goes to the new one, by the schedule', () => {
+    const decision = decide(delivery(), result({ responseCode: 410 }), { ...scheduled, isOfFormerUrl: true });
+    const other = decide(delivery(), result({ responseCode: 404 }), scheduled);
+    assert.equal(other.status, 'retrying');
+    assert.deepEqual(decision, other);
+  });
+
   test('waits for Retry-After when that is later than the schedule, and not when it is sooner', () => {
     const later = decide(delivery(), result({ responseCode: 503, retryAfterAt: ENDED_AT + 30_000 }), scheduled);
     assert.equal(later.dueAt, ENDED_AT + 30_000);

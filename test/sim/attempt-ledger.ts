@@ -80,19 +80,19 @@ export class AttemptLedger {
     // Its row may have been pruned while it was on the wire, so it is looked for everywhere.
     for (const ledger of this.destinations.values()) {
       if (!ledger.onWire.has(exchange.deliveryId)) continue;
-      this.#noteResult(ledger, result);
+      this.#noteResult(ledger, exchange.url, result);
       ledger.onWire.delete(exchange.deliveryId);
     }
   }
 
-  #noteResult(ledger: DestinationLedger, { outcome, responseCode, retryAfterAt }: AttemptResult): void {
+  #noteResult(ledger: DestinationLedger, url: string, { outcome, responseCode, retryAfterAt }: AttemptResult): void {
     const { clock } = this.#options;
     ledger.movedAt = clock.monotonic();
     const isOverload = responseCode === null || responseCode === 429 || responseCode >= 500;
     ledger.noteResult(outcome === 'succeeded' ? 'success' : isOverload ? 'overload' : 'other');
     ledger.noteLimits(this.#instant());
     if (responseCode === 429 && retryAfterAt !== null) {
-      ledger.hold(Math.min(retryAfterAt, clock.now() + RETRY_AFTER_MAX_MS), this.#instant());
+      ledger.hold(url, Math.min(retryAfterAt, clock.now() + RETRY_AFTER_MAX_MS), this.#instant());
     }
   }
 
@@ -104,7 +104,8 @@ export class AttemptLedger {
     const { clock, slots, bodyRetentionMs } = this.#options;
     const now = clock.now();
     const rate = ledger.ratePerSecond();
-    const heldMs = ledger.heldUntil({ now: clock.latest(), monotonic: clock.monotonic() }) - clock.monotonic();
+    const latest = { now: clock.latest(), monotonic: clock.monotonic() };
+    const heldMs = ledger.heldUntilAt(exchange.url, latest) - latest.monotonic;
     const checks: [isFault: boolean, fault: string][] = [
       [ledger.onWire.has(exchange.deliveryId), 'two attempts of one delivery at a time'],
       [row.status > 1 && !ledger.mayBeDeleted(), 'an attempt of a finished delivery'],

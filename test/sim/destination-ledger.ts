@@ -10,8 +10,8 @@ export class DestinationLedger {
   readonly id: string;
   /** Deliveries on the wire, of this process. */
   readonly onWire = new Set<string>();
-  /** By the wall clock, and the same moment by the monotonic one: it is over when either says so. */
-  #held = { until: 0, endsAt: Number.NEGATIVE_INFINITY };
+  /** Of each url, by the wall clock, and the same moment by the monotonic one: it is over when either says so. */
+  readonly #holds = new Map<string, { until: number; endsAt: number }>();
   /** Monotonic: when an attempt last started or ended. */
   movedAt = Number.NEGATIVE_INFINITY;
   /** Monotonic: when something last kept it from starting what was due. */
@@ -62,20 +62,26 @@ export class DestinationLedger {
     this.#versions = [version];
     this.onWire.clear();
     this.#slowedFor = 0;
-    this.#held = { until: 0, endsAt: Number.NEGATIVE_INFINITY };
-    this.hold(version.heldUntil, at);
+    this.#holds.clear();
+    this.hold(version.url, version.heldUntil, at);
     this.#bucket = null;
   }
 
-  /** The receiver wants nothing until then, by the wall clock. */
-  hold(until: number, { now, monotonic }: Instant): void {
+  /** The receiver at this url wants nothing until then, by the wall clock. */
+  hold(url: string, until: number, { now, monotonic }: Instant): void {
     const endsAt = monotonic + until - now;
-    if (endsAt > Math.max(monotonic, this.heldUntil({ now, monotonic }))) this.#held = { until, endsAt };
+    if (endsAt > Math.max(monotonic, this.heldUntilAt(url, { now, monotonic })))
+      this.#holds.set(url, { until, endsAt });
   }
 
-  /** Monotonic. */
-  heldUntil({ now, monotonic }: Instant): number {
-    return Math.min(this.#held.endsAt, monotonic + this.#held.until - now);
+  /** Monotonic; by what has said so of the urls that it may have now. */
+  heldUntil(at: Instant): number {
+    return Math.max(...this.#versions.map(({ url }) => this.heldUntilAt(url, at)));
+  }
+
+  heldUntilAt(url: string, { now, monotonic }: Instant): number {
+    const { until, endsAt } = this.#holds.get(url) ?? { until: 0, endsAt: Number.NEGATIVE_INFINITY };
+    return Math.min(endsAt, monotonic + until - now);
   }
 
   noteResult(outcome: 'success' | 'overload' | 'other'): void {

@@ -86,6 +86,19 @@ function testDestinations(makeScene: MakeScene): void {
     assert.deepEqual(await scene.store.readHealth(), [{ ...trouble, failingSince: null, failureCount: 0 }]);
   });
 
+  it('with another url have another receiver, of which nothing is known', async (t) => {
+    const scene = await makeScene(t);
+    const id = await scene.createDestination();
+    const trouble = { destinationId: id, failingSince: START, failureCount: 4, heldUntil: START + HOUR };
+    await scene.store.recordResults({ results: [], health: [trouble], now: START });
+    const request = { environment: LIVE, id, now: START };
+    const { url } = (await scene.store.updateDestination({ ...request, change: { name: 'the same' } }))!;
+    await scene.store.updateDestination({ ...request, change: { url } });
+    assert.deepEqual(await scene.store.readHealth(), [trouble]);
+    await scene.store.updateDestination({ ...request, change: { url: `${url}/new` } });
+    assert.deepEqual(await scene.store.readHealth(), []);
+  });
+
   it('are gone for every reader once deleted, with their subscriptions and health', async (t) => {
     const scene = await makeScene(t);
     const { store } = scene;

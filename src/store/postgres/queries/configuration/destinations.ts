@@ -105,8 +105,10 @@ export const updateDestination: Write<'updateDestination'> = ({ write, sealer },
     if (row === undefined) return tx.refuse(null);
     const before = toOneDestination(row, sealer);
     const after = applyChange(before, change, now);
-    const isActivated = before.status === 'paused' && after.status === 'active';
-    if (isActivated) void tx.change(FORGET_FAILURES, [idShard(id), idBytes(id)]);
+    const key = [idShard(id), idBytes(id)];
+    // What was known is known of the receiver that it had.
+    if (before.url !== after.url) void tx.change(DELETE_HEALTH, key);
+    else if (before.status === 'paused' && after.status === 'active') void tx.change(FORGET_FAILURES, key);
     void tx.change(UPDATE, [idBytes(id), version, now, ...valuesOf(after, sealer)]);
     void leaveBarrier(tx, { destinationId: id, environment, version });
     return after;

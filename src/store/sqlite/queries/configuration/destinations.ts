@@ -110,7 +110,9 @@ export const updateDestination: Write<'updateDestination'> = (context, { environ
     if (row === undefined) return null;
     const before = toDestination(row, sealer);
     const after = applyChange(before, change, now);
-    if (before.status === 'paused' && after.status === 'active') sql(FORGET_FAILURES).run(row.key);
+    // What was known is known of the receiver that it had.
+    if (before.url !== after.url) sql(DELETE_HEALTH).run(row.key);
+    else if (before.status === 'paused' && after.status === 'active') sql(FORGET_FAILURES).run(row.key);
     sql(UPDATE).run(raiseConfig(sql, environment), ...changeableValues(after, sealer), now, row.key);
     return after;
   });
