@@ -120,7 +120,7 @@ test('refuses a whole number that a double cannot hold, which would become anoth
   for (const number of ['1e999', '-1e999', '9007199254740993', '-12345678901234567890']) {
     const { param, message } = refusal(`{"a":{"b":[${number}]}}`);
     assert.equal(param, '/a');
-    assert.ok(message.includes(number) && message.includes('as a string'), message);
+    assert.ok(message.includes(number) && message.endsWith('or a string where one is allowed'), message);
   }
   assert.ok(refusal(`{"a":${'9'.repeat(10_000)}}`).message.length < 300);
   assert.deepEqual(parse('{"a":[1e308,1.0,0.10000000000000001,-0,9007199254740992,18446744073709551616]}'), {

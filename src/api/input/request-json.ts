@@ -189,8 +189,7 @@ class RequestReader extends JsonReader {
   protected override readNumber(text: string): number {
     const value = Number(text);
     if (!Number.isFinite(value) || (WHOLE.test(text) && !isHeldByDouble(text))) {
-      const message = `a double cannot hold ${clip(text)} in "${clip(this.member)}" exactly; write it as a string`;
-      this.fault ??= invalid(message, pointTo(this.member));
+      this.fault ??= wideNumber(text, this.member);
     }
     return value;
   }
@@ -237,6 +236,12 @@ function tooManyFields(name: string): ApiError {
 
 function tooDeep(name: string): ApiError {
   return invalid(`"${clip(name)}" nests deeper than ${NESTING_MAX} levels of objects and arrays`, pointTo(name));
+}
+
+/** The field may take strings (in `metadata`), or numbers of its own range only: what to send instead depends on it. */
+function wideNumber(text: string, name: string): ApiError {
+  const remedy = 'send a number that it can, or a string where one is allowed';
+  return invalid(`a double cannot hold ${clip(text)} in "${clip(name)}" exactly; ${remedy}`, pointTo(name));
 }
 
 function loneSurrogate(within: string | null): ApiError {
