@@ -101,7 +101,7 @@ function addHooks(
   services: ApiServices,
   { connections, identify }: { connections: Connections; identify: Identify },
 ): void {
-  const { authenticator, log } = services;
+  const { authenticator, log, onStoreAway } = services;
   const reads = new ReadsAtOnce();
   app.addHook('onRequest', (request, reply, done) => {
     const check = () => checkAccess(app, identify, request, reply);
@@ -147,7 +147,7 @@ function addHooks(
   });
   app.setErrorHandler((error, request, reply) => {
     const route = request.routeOptions.url ?? 'none';
-    sendError(toApiError(error, { requestId: request.id, route, log }), request, reply);
+    sendError(toApiError(error, { log, onStoreAway, requestId: request.id, route }), request, reply);
   });
   const isLogged = log.isLevelEnabled('debug');
   app.addHook('onResponse', (request, reply, done) => {

@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Random } from '../runtime/random.ts';
 import type { StatsAnswers } from '../stats/stats.ts';
-import type { Store, ToHandOver } from '../store/store.ts';
+import type { Store, StoreError, ToHandOver } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
 import type { Authenticator } from './auth.ts';
 import type { BuildReader } from './dashboard/build.ts';
@@ -66,6 +66,8 @@ export type ApiServices = {
   readiness: () => { ready: boolean; reasons: string[] };
   /** Prometheus text. */
   metricsText: () => Promise<string>;
+  /** Called for every request, and every event of a batch, that is answered 503 for it. */
+  onStoreAway: (error: StoreError) => void;
   /** Called once for every request that was answered. */
   onAnswered: (answer: Answer) => void;
   /** What `GET /metrics` asks for as a bearer token; null: open. */

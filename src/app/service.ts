@@ -37,6 +37,7 @@ import { createStreams } from './streams.ts';
 
 export type Service = Awaited<ReturnType<typeof createService>>;
 
+const STORE_AWAY_EVERY_MS = 60_000;
 /** At a stop: for results that cannot be stored. They are not lost, only sent again after the next start. */
 const STORE_WAIT_MAX_MS = 5_000;
 
@@ -302,6 +303,7 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     readCluster: async () => ({ ...(await cluster.read()), backlog: sumOf(await store.readStats()) }),
     readiness: parts.readiness,
     metricsText: () => metrics.registry.metrics(),
+    onStoreAway: createStoreAwayLog(base),
     onAnswered: (answer) => metrics.httpRequests.count(labelsOf(answer)),
     metricsToken: settings.METRICS_TOKEN === '' ? null : settings.METRICS_TOKEN,
     dashboard: settings.DASHBOARD === 'on' ? createDashboard(base, authenticator) : null,
@@ -313,6 +315,17 @@ function createApi(base: Base, parts: ApiParts): ApiServices {
     },
     cursorKey: new Uint8Array(hkdfSync('sha256', base.masterKey, '', 'postrider cursors', 32)),
     version: VERSION,
+  };
+}
+
+/** The first of a minute is told: whatever keeps the store away keeps it from every request. */
+function createStoreAwayLog({ clock, log }: Base): ApiServices['onStoreAway'] {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    const now = clock.monotonic();
+    if (now - toldAt < STORE_AWAY_EVERY_MS) return;
+    toldAt = now;
+    log.error({ err: error }, 'requests are answered 503, as the store cannot be used');
   };
 }
 

@@ -72,6 +72,22 @@ test('a store that is away, full or lets nobody in is 503, also for one event of
   }
 });
 
+test('that the store is away is told in the log, with the cause, once a minute', async () => {
+  const failing = await startFailing('acceptEvents', new StoreError('unavailable', 'no connection is left'));
+  const tell = async () => {
+    for (let n = 0; n < 3; n++)
+      await failing.refuse('unavailable', 'POST', '/v1/events', { body: { type: 'a.b', body: {} } });
+    return failing.logged.flatMap(({ level, fields: { err } }) => (level === 'error' ? String(err) : []));
+  };
+  const once = ['StoreError: no connection is left'];
+  assert.deepEqual(await tell(), once);
+  failing.clock.advance(59_000);
+  assert.deepEqual(await tell(), once);
+  failing.clock.advance(1_000);
+  assert.deepEqual(await tell(), [...once, ...once]);
+  await failing.close();
+});
+
 test('anything unforeseen is internal_error: logged with the request id, and nothing leaks', async () => {
   const failing = await startFailing('listDestinations', new TypeError('SELECT secret FROM keys'));
   const { text, headers } = await failing.expect(500, 'GET', '/v1/destinations');

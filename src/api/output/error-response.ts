@@ -3,7 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../model/error.ts';
 import { StoreError } from '../../store/store.ts';
-import type { Logger } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -40,10 +40,15 @@ export function retryAfterSecondsOf({ code, retryAfterSeconds }: ApiError): numb
   return wait === null ? null : Math.max(0, Math.ceil(wait));
 }
 
-/** What a caller is told. What is no fault of the caller's and no passing trouble is logged and says nothing. */
-export function toApiError(error: unknown, context: { requestId: string; route: string; log: Logger }): ApiError {
+type ErrorContext = Pick<ApiServices, 'log' | 'onStoreAway'> & { requestId: string; route: string };
+
+/** What a caller is told. What is no fault of the caller's is logged, and says nothing. */
+export function toApiError(error: unknown, context: ErrorContext): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof StoreError && (error.code === 'disk_full' || error.code === 'unavailable')) return storeAway();
+  if (error instanceof StoreError && (error.code === 'disk_full' || error.code === 'unavailable')) {
+    context.onStoreAway(error);
+    return storeAway();
+  }
   if (error instanceof StoreError && error.code === 'key_locked') return keyLocked();
   const refusal = toRefusal(error);
   if (refusal !== null) return refusal;

@@ -129,14 +129,15 @@ type Result = { error: null; accepted: AcceptedEvent } | { error: Refused; accep
 type Refused = ReturnType<typeof presentRefusal>;
 
 /** Never rejects: an event that is refused leaves the others alone. */
-function createBegin({ acceptor, log, keepTraceparent }: ApiServices, request: FastifyRequest) {
+function createBegin(services: ApiServices, request: FastifyRequest) {
+  const { acceptor, log, onStoreAway, keepTraceparent } = services;
   const { environment } = request.caller;
   const traceparent = keepTraceparent?.(request.headers['traceparent']) ?? null;
   const validate = createValidator(request);
   const allowance = new Allowance(BATCH_DELIVERIES_MAX);
   return async (item: JsonItem, index: number): Promise<Begun> => {
     const refuse = (fault: unknown): Result => {
-      const error = toApiError(fault, { requestId: request.id, route: '/v1/events/batch', log });
+      const error = toApiError(fault, { log, onStoreAway, requestId: request.id, route: '/v1/events/batch' });
       return { error: presentRefusal(error, request.id, index), accepted: null };
     };
     try {
