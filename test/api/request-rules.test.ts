@@ -126,6 +126,12 @@ test('a value of the wrong type is told what it must be, in words', async () => 
   );
 });
 
+test('a query parameter that is there twice is told that it is given once', async () => {
+  const said = async (query: string) => (await api.refuse('invalid_request', 'GET', `/v1/deliveries?${query}`)).message;
+  assert.equal(await said('status=dead&status=pending'), '"status" must be a string, given once');
+  assert.equal(await said('limit=1&limit=2'), '"limit" must be an integer, given once');
+});
+
 test('members that JavaScript has a meaning for are fields like any other', async () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const body = `{"type":"a.b","body":{},"${name}":{"x":1}}`;

@@ -42,7 +42,8 @@ function explain({ keyword, params, message }: SchemaFault, isQuery: boolean): s
     case 'enum':
       return `must be one of ${listOf(params.allowedValues)}`;
     case 'type':
-      return `must be ${listOf(params.type, withArticle)}`;
+      // In a query everything is text, unless a parameter is there twice.
+      return `must be ${listOf(params.type, withArticle)}${isQuery ? ', given once' : ''}`;
     case 'pattern':
       return 'has a character that is not allowed';
     case 'uniqueItems':
