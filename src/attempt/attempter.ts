@@ -5,6 +5,7 @@ import type { Guard } from './guard.ts';
 import { createPerform } from './perform.ts';
 import { createPools } from './pools.ts';
 import { createProbe } from './reachability.ts';
+import { ReadingTime } from './reading-time.ts';
 import type { Resolver } from './resolver.ts';
 
 export type Attempter = ReturnType<typeof createAttempter>;
@@ -21,7 +22,7 @@ export function createAttempter(options: {
   onFault: (error: unknown) => void;
 }) {
   const { guard, resolver, clock, version, onFault } = options;
-  const connect = createConnect({ guard, resolver, clock });
+  const connect = createConnect({ guard, resolver, clock, readingTime: new ReadingTime(clock) });
   const pools = createPools({ connect, clock });
   return {
     perform: createPerform({ pools, clock, version, onFault }),

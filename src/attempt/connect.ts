@@ -1,21 +1,24 @@
 // A socket to a vetted address, or the reason why there is none: resolve → vet → connect → handshake, within one
 // budget. The address that was vetted is the one connected to: Node gets it as a literal and looks nothing up.
 import { constants } from 'node:crypto';
-import { isIP, Socket } from 'node:net';
+import { isIP } from 'node:net';
+import type { Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import type { Outcome } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
-import type { Abort } from './connection.ts';
+import type { Abort, Link } from './connection.ts';
 import { explainDns, explainTcp, explainTls, inSeconds } from './explain.ts';
 import { canonicalAddress } from './guard.ts';
 import type { Guard } from './guard.ts';
+import { Intake, TcpSocket } from './intake.ts';
+import type { ReadingTime } from './reading-time.ts';
 import { DnsError } from './resolver.ts';
 import type { Resolver } from './resolver.ts';
 import { ResponseFault } from './response-fault.ts';
 import type { Target } from './target.ts';
-import { TCP_OPTIONS, TcpSocket } from './connection.ts';
+import { TlsStream } from './tls-stream.ts';
 
 type ConnectFailure = Extract<
   Outcome,
@@ -41,8 +44,8 @@ export type ConnectOptions = {
   onSession?: ((session: Buffer) => void) | undefined;
 };
 
-/** Resolves with a connected socket (for https: TLS, verified), its errors listened to; rejects with ConnectError. */
-export type Connect = (options: ConnectOptions) => Promise<Socket>;
+/** Resolves with a connection (for https: TLS, verified), its errors listened to; rejects with ConnectError. */
+export type Connect = (options: ConnectOptions) => Promise<Link>;
 
 export const CONNECT_MS_MAX = 5_000;
 /** RFC 8305, section 5: the next address gets its chance while a slow one is still being tried. */
@@ -59,7 +62,13 @@ const TLS_OPTIONS = {
 /** Session tickets of one connection; servers send two or four. Each takes as long as a small response. */
 const SESSIONS_MAX = 16;
 
-export function createConnect({ guard, resolver, clock }: { guard: Guard; resolver: Resolver; clock: Clock }): Connect {
+export function createConnect(parts: {
+  guard: Guard;
+  resolver: Resolver;
+  clock: Clock;
+  readingTime: ReadingTime;
+}): Connect {
+  const { guard, resolver, clock, readingTime } = parts;
   const pace = createPace(clock);
   // Made at the first use (it reads all root certificates, NODE_EXTRA_CA_CERTS among them) and then shared.
   let secureContext: SecureContext | undefined;
@@ -73,27 +82,30 @@ export function createConnect({ guard, resolver, clock }: { guard: Guard; resolv
     return vetted.slice(0, ADDRESSES_TRIED_MAX);
   };
 
-  const connectWithin = async (run: Run, options: ConnectOptions): Promise<Socket> => {
+  const connectWithin = async (run: Run, options: ConnectOptions): Promise<Link> => {
     const addresses = await findAddresses(run, options);
     run.phase = 'connecting';
     const tcp = await run.within(connectFirst(run, addresses, options.target));
-    if (!options.target.isHttps) return tcp;
+    const intake = new Intake(tcp, readingTime);
+    if (!options.target.isHttps) return { socket: tcp, intake, tls: null };
+    const tls = new TlsStream(intake);
     run.phase = 'the TLS handshake';
     secureContext ??= createSecureContext(TLS_OPTIONS);
     await run.within(pace());
-    return run.within(shakeHands(run, tcp, { ...options, secureContext }));
+    const socket = await run.within(shakeHands(run, { tcp, tls }, { ...options, secureContext }));
+    return { socket, intake, tls };
   };
 
   return async (options) => {
     const fault = guard.checkUrl(options.target.url, options.mode);
     if (fault !== null) throw new ConnectError('blocked', fault);
     const run = new Run(clock, options);
-    let socket: Socket | undefined;
+    let link: Link | undefined;
     try {
-      socket = await connectWithin(run, options);
-      return socket;
+      link = await connectWithin(run, options);
+      return link;
     } finally {
-      run.end(socket);
+      run.end(link?.socket);
     }
   };
 }
@@ -180,7 +192,7 @@ class Run {
 }
 
 /** The first of the addresses that answers. A refusal moves on at once, silence after 250 ms. */
-function connectFirst(run: Run, addresses: readonly string[], { port, isHttps }: Target): Promise<Socket> {
+function connectFirst(run: Run, addresses: readonly string[], { port }: Target): Promise<TcpSocket> {
   return new Promise((resolve, reject) => {
     const waiting = [...addresses];
     let trying = 0;
@@ -191,14 +203,14 @@ function connectFirst(run: Run, addresses: readonly string[], { port, isHttps }:
       const address = run.isOver ? undefined : waiting.shift();
       if (address === undefined) return;
       trying++;
-      const socket = isHttps ? new Socket(TCP_OPTIONS) : new TcpSocket();
+      const socket = new TcpSocket();
       run.add(socket.connect({ host: address, port }));
       const onError = (error: NodeJS.ErrnoException): void => fail(socket, error);
       socket.once('error', onError);
       socket.once('connect', () => succeed(socket.off('error', onError), address));
       if (waiting.length > 0) timer = run.clock.setTimer(tryNext, NEXT_ADDRESS_MS);
     };
-    const succeed = (socket: Socket, address: string): void => {
+    const succeed = (socket: TcpSocket, address: string): void => {
       timer?.cancel();
       // One that fails later must not try the next. The others are closed with the run.
       waiting.length = 0;
@@ -220,13 +232,13 @@ function connectFirst(run: Run, addresses: readonly string[], { port, isHttps }:
 /** Verifies the certificate against the system's roots and the host's name; no way around that. */
 function shakeHands(
   run: Run,
-  tcp: Socket,
+  { tcp, tls }: { tcp: TcpSocket; tls: TlsStream },
   options: ConnectOptions & { secureContext: SecureContext },
 ): Promise<Socket> {
   const { target, session, secureContext, onSession } = options;
   return new Promise((resolve, reject) => {
     const socket = connectTls({
-      socket: tcp,
+      socket: tls,
       // Without a server name Node checks the certificate against the host: right for an address.
       host: target.hostname,
       servername: target.serverName,
@@ -240,7 +252,13 @@ function shakeHands(
       if (++sessions > SESSIONS_MAX) socket.destroy(new ResponseFault('tls_failed', 'TOO_MANY_TICKETS'));
       else onSession?.(ticket);
     });
-    socket.once('secureConnect', () => resolve(socket));
-    socket.once('error', ({ code }: NodeJS.ErrnoException) => reject(new ConnectError('tls_failed', explainTls(code))));
+    socket.once('secureConnect', () => {
+      tls.endHandshake();
+      resolve(socket);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      const code = error instanceof ResponseFault ? error.detail! : error.code;
+      reject(new ConnectError('tls_failed', explainTls(code)));
+    });
   });
 }

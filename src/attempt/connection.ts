@@ -1,8 +1,10 @@
-// A connection to a receiver, for one exchange after the other. What comes goes to the exchange that is under way, in
-// pieces and within its reading time; what comes while there is none costs the connection.
+// A connection to a receiver, for one exchange after the other. What comes goes to the exchange that is under way; what
+// comes while there is none costs the connection.
 // And what such an exchange is stopped by (Aborter).
-import { Socket } from 'node:net';
-import type { ReadingTime } from './reading-time.ts';
+import type { Socket } from 'node:net';
+import { PIECE_BYTES_MAX } from './intake.ts';
+import type { Hearer, Intake } from './intake.ts';
+import type { TlsStream } from './tls-stream.ts';
 
 /** What a connection tells the exchange on it. */
 export interface Incoming {
@@ -19,45 +21,38 @@ export interface Incoming {
 /** Whom a connection may be used for. */
 export type Place = { readonly environment: number; readonly origin: string };
 
-/** No more is read at once, so that no more than this passes a limit before anybody looks. */
-const PIECE_BYTES_MAX = 2_048;
-/** What is longer than this, as hardly any response is, waits for reading time. */
-const READ_AT_ONCE_BYTES_MAX = 2_048;
+/** What a host was connected by: `socket` for what it is to be sent, over TLS where there is `tls`. */
+export type Link = { readonly socket: Socket; readonly intake: Intake; readonly tls: TlsStream | null };
 
-export class Connection {
-  readonly socket: Socket;
+export class Connection implements Hearer {
   readonly place: Place;
   /** Has carried an exchange before this one: it may have been closed at the other end meanwhile. */
   isReused = false;
   /** For how many ms the receiver keeps it from the end of the last exchange; 0: it does not. */
   keptAliveMs = Number.POSITIVE_INFINITY;
-  readonly #readingTime: ReadingTime;
+  readonly #link: Link;
   #exchange: Incoming | null = null;
-  /** What has come and is not read yet. */
-  #unread: Buffer | null = null;
-  #isEnded = false;
-  #isGone = false;
-  #error: Error | null = null;
 
-  constructor(socket: Socket, place: Place, readingTime: ReadingTime) {
-    this.socket = socket;
+  constructor(link: Link, place: Place) {
+    this.#link = link;
     this.place = place;
-    this.#readingTime = readingTime;
-    if (socket instanceof TcpSocket) socket.onBytes((bytes) => this.#take(bytes));
-    else socket.on('data', (bytes: Buffer) => this.#take(bytes));
-    socket.on('error', (error) => (this.#error = error));
-    socket.on('end', () => {
-      this.#isEnded = true;
-      if (this.#unread === null) this.#end();
-    });
-    socket.on('close', () => {
-      this.#isGone = true;
-      if (this.#unread === null) this.#end();
-    });
+    if (link.tls === null) link.intake.hear(this);
+    else this.#hearTls(link.socket, link.tls);
+  }
+
+  get socket(): Socket {
+    return this.#link.socket;
+  }
+
+  /** More has come than the exchange was about; it is to be read yet. */
+  get hasUnread(): boolean {
+    return this.#link.intake.hasUnread;
   }
 
   /** From now on this exchange hears what comes. */
   begin(exchange: Incoming): void {
+    this.#link.intake.begin();
+    this.#link.tls?.begin();
     this.#exchange = exchange;
   }
 
@@ -66,69 +61,34 @@ export class Connection {
     this.#exchange = null;
   }
 
-  #take(bytes: Buffer): void {
-    this.#unread = bytes;
-    this.#read();
-    // They are ours during this call only.
-    if (this.#unread !== null) this.#unread = Buffer.from(this.#unread);
+  #hearTls(socket: Socket, tls: TlsStream): void {
+    let lastError: Error | null = null;
+    socket.on('data', (bytes: Buffer) => {
+      tls.credit(bytes.length);
+      for (let at = 0; at < bytes.length; at += PIECE_BYTES_MAX) this.heard(bytes.subarray(at, at + PIECE_BYTES_MAX));
+    });
+    socket.on('error', (error) => (lastError = error));
+    socket.on('end', () => this.ended());
+    socket.on('close', () => this.lost(lastError));
   }
 
-  readonly #read = (): void => {
-    while (this.#unread !== null) {
-      const exchange = this.#exchange;
-      // An endless something would be read for as long as the connection is kept, and what lies behind a response be
-      // taken for the beginning of the next.
-      if (exchange === null) return void this.socket.destroy();
-      const isLong = exchange.bytesRead >= READ_AT_ONCE_BYTES_MAX;
-      if (isLong && !this.#readingTime.take(this.#read)) return void this.socket.pause();
-      this.#readPiece(exchange, this.#unread);
-    }
-    if (this.#isEnded || this.#isGone) this.#end();
-    else if (this.socket.isPaused()) this.socket.resume();
-  };
+  // ── Hearer ──
 
-  #readPiece(exchange: Incoming, bytes: Buffer): void {
-    const taken = exchange.read(bytes.length > PIECE_BYTES_MAX ? bytes.subarray(0, PIECE_BYTES_MAX) : bytes);
-    this.#unread = taken < bytes.length ? bytes.subarray(taken) : null;
+  heard(piece: Buffer): void {
+    const taken = this.#exchange?.read(piece);
+    // An endless something would be read for as long as the connection is kept, and what lies behind a response be
+    // taken for the beginning of the next.
+    if (taken !== piece.length) this.socket.destroy();
   }
 
-  /** Only once all is read: pausing holds up bytes, but neither the end of TLS nor an error of writing. */
-  #end(): void {
-    if (this.#isEnded) this.#exchange?.ended();
-    if (this.#isGone) this.#exchange?.lost(this.#error);
+  ended(): void {
+    this.#exchange?.ended();
     this.socket.destroy();
   }
-}
 
-// A TCP socket whose bytes come by a call instead of as a stream: all of them are read into one buffer. A buffer for
-// each read, and the stream around it, were a fortieth of an event's CPU time.
-
-const READ_BUFFER = Buffer.allocUnsafeSlow(65_536);
-export const TCP_OPTIONS = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
-
-export class TcpSocket extends Socket {
-  readonly #hears: { bytes: (bytes: Buffer) => void };
-
-  constructor() {
-    const hears = { bytes: (_: Buffer): void => {} };
-    super({
-      ...TCP_OPTIONS,
-      onread: {
-        buffer: READ_BUFFER,
-        callback: (length) => {
-          hears.bytes(READ_BUFFER.subarray(0, length));
-          return true;
-        },
-      },
-    });
-    this.#hears = hears;
-    // Nobody listens yet: whoever speaks first, before a request, does not speak HTTP.
-    this.onBytes(() => this.destroy());
-  }
-
-  /** From now on this hears what comes. The bytes may be read during the call only. */
-  onBytes(hear: (bytes: Buffer) => void): void {
-    this.#hears.bytes = hear;
+  lost(error: Error | null): void {
+    this.#exchange?.lost(error);
+    this.socket.destroy();
   }
 }
 

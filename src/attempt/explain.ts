@@ -42,6 +42,7 @@ const TLS_REASONS: Record<string, string> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'the host demands a client certificate',
   ECONNRESET: 'the connection was closed during the handshake',
+  TOO_MUCH_BESIDE: 'the host sends far more than a handshake or a response takes',
   TOO_MANY_TICKETS: 'the host sends session tickets without end',
 };
 

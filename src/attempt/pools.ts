@@ -7,7 +7,6 @@ import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Connect } from './connect.ts';
 import { Connection } from './connection.ts';
 import type { Abort, Place } from './connection.ts';
-import { ReadingTime } from './reading-time.ts';
 import type { Target } from './target.ts';
 
 type OpenOptions = {
@@ -34,7 +33,6 @@ type PoolsClock = Pick<Clock, 'afterTurn' | 'monotonic' | 'setTimer'>;
 
 export function createPools({ connect, clock }: { connect: Connect; clock: PoolsClock }) {
   const idle = createIdleConnections(clock);
-  const readingTime = new ReadingTime(clock);
   // Resuming spares the receiver and us the asymmetric half of a handshake after every idle close.
   const sessions = new Map<string, Buffer>();
   let isClosed = false;
@@ -48,8 +46,10 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
   const keep = (connection: Connection): void => {
     const { socket, keptAliveMs } = connection;
     const idleMs = Math.min(IDLE_MS_MAX, keptAliveMs - IDLE_MARGIN_MS);
-    // A receiver that answers early leaves the rest of our request unsent: it would precede the next one.
-    if (isClosed || idleMs <= 0 || socket.destroyed || socket.writableLength > 0) {
+    // A receiver that answers early leaves the rest of our request unsent: it would precede the next one. And one that
+    // says more than its answer would have that taken for the next.
+    const isAtRest = socket.writableLength === 0 && !connection.hasUnread;
+    if (isClosed || idleMs <= 0 || socket.destroyed || !isAtRest) {
       socket.destroy();
       return;
     }
@@ -64,9 +64,9 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
     async open({ environment, target, ...options }: OpenOptions): Promise<Connection> {
       const key = `${environment} ${target.origin}`;
       const onSession = (session: Buffer): void => rememberSession(key, session);
-      const socket = await connect({ ...options, target, session: sessions.get(key), onSession });
-      const connection = new Connection(socket, { environment, origin: target.origin }, readingTime);
-      socket.once('close', () => idle.remove(connection));
+      const link = await connect({ ...options, target, session: sessions.get(key), onSession });
+      const connection = new Connection(link, { environment, origin: target.origin });
+      link.socket.once('close', () => idle.remove(connection));
       return connection;
     },
     /** Gives a connection back, to be used again unless it was destroyed. */

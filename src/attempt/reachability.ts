@@ -21,7 +21,7 @@ export function createProbe(options: { connect: Connect; clock: Clock; perMinute
   const canConnect = async (url: URL, mode: Mode): Promise<boolean> => {
     underWay++;
     try {
-      const socket = await connect({ target: parseTarget(url), mode, budgetMs: CONNECT_MS_MAX });
+      const { socket } = await connect({ target: parseTarget(url), mode, budgetMs: CONNECT_MS_MAX });
       // Soon, not at once: our last word of the handshake goes out first, or the receiver logs an error.
       socket.destroySoon();
       return true;

@@ -10,6 +10,7 @@ import type { TLSSocket } from 'node:tls';
 import { ConnectError, createConnect } from '../../src/attempt/connect.ts';
 import type { ConnectOptions } from '../../src/attempt/connect.ts';
 import { createGuard } from '../../src/attempt/guard.ts';
+import { ReadingTime } from '../../src/attempt/reading-time.ts';
 import { createResolver } from '../../src/attempt/resolver.ts';
 import { parseTarget } from '../../src/attempt/target.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -46,13 +47,13 @@ async function setUp(t: TestContext, world: World = {}): Promise<Setup> {
   const resolverClock = new ManualClock();
   const resolver = createResolver({ clock: resolverClock, servers: dns.servers });
   const guard = createGuard({ testSubnets, allowSubnets: [] });
-  const connect = createConnect({ guard, resolver, clock });
+  const connect = createConnect({ guard, resolver, clock, readingTime: new ReadingTime(clock) });
   return {
     dns,
     forgetNames: () => resolverClock.advance(60_000),
     connect: async (url, options = {}) => {
       const target = parseTarget(new URL(url));
-      const socket = await connect({ target, mode: 'test', budgetMs: 5_000, ...options });
+      const { socket } = await connect({ target, mode: 'test', budgetMs: 5_000, ...options });
       t.after(() => socket.destroy());
       return socket;
     },

@@ -1,10 +1,12 @@
 // Connections between attempts: kept, kept apart, given up, and the moment when both ends use or close one at once.
 import assert from 'node:assert/strict';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { Connection } from '../../src/attempt/connection.ts';
+import type { Link } from '../../src/attempt/connection.ts';
+import { Intake, TcpSocket } from '../../src/attempt/intake.ts';
 import { createPools, IDLE_CONNECTIONS_MAX } from '../../src/attempt/pools.ts';
 import { ReadingTime } from '../../src/attempt/reading-time.ts';
 import { send } from '../../src/attempt/send.ts';
@@ -20,6 +22,10 @@ import type { ReceivedRequest, Reply } from './receiver.ts';
 setDefaultCACertificates([testCa()]);
 
 const connectionsOf = (requests: readonly ReceivedRequest[]): number[] => requests.map(({ connection }) => connection);
+
+const linkOf = (socket: TcpSocket): Link => {
+  return { socket, intake: new Intake(socket, new ReadingTime(systemClock)), tls: null };
+};
 
 describe('a connection', () => {
   test('carries one attempt after the other', async (t) => {
@@ -280,8 +286,8 @@ describe('when the receiver closes a connection just as it is used again', () =>
   });
 
   test('a connection that closed in the very turn in which it is used again counts as gone', async () => {
-    const socket = new Socket();
-    const connection = new Connection(socket, { environment: 1, origin: '' }, new ReadingTime(systemClock));
+    const socket = new TcpSocket();
+    const connection = new Connection(linkOf(socket), { environment: 1, origin: '' });
     connection.isReused = true;
     socket.destroy();
     const request = { head: '', payload: new Uint8Array() };
@@ -291,9 +297,9 @@ describe('when the receiver closes a connection just as it is used again', () =>
 
 test('a connection is kept if what was written has gone out a turn later, as with TLS, and otherwise not', async () => {
   let unsentBytes = 0;
-  const socket = new Socket();
+  const socket = new TcpSocket();
   Object.defineProperty(socket, 'writableLength', { get: () => unsentBytes });
-  const pools = createPools({ clock: systemClock, connect: async () => socket });
+  const pools = createPools({ clock: systemClock, connect: async () => linkOf(socket) });
   const target = parseTarget(new URL('https://example.com/'));
   const connection = await pools.open({ environment: 1, mode: 'test', target, budgetMs: 1 });
   unsentBytes = 100;
@@ -309,12 +315,12 @@ test('a connection is kept if what was written has gone out a turn later, as wit
 });
 
 test('1,000 idle connections are kept; then the one that was idle longest goes', async () => {
-  const sockets: Socket[] = [];
+  const sockets: TcpSocket[] = [];
   const pools = createPools({
     clock: systemClock,
     connect: async () => {
-      sockets.push(new Socket());
-      return sockets.at(-1)!;
+      sockets.push(new TcpSocket());
+      return linkOf(sockets.at(-1)!);
     },
   });
   const open = (n: number): ReturnType<typeof pools.open> => {

@@ -1,10 +1,10 @@
 // Probes: what they find out, what they give away, and how many there may be.
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import { ConnectError } from '../../src/attempt/connect.ts';
 import type { Connect } from '../../src/attempt/connect.ts';
+import type { Link } from '../../src/attempt/connection.ts';
 import { createProbe } from '../../src/attempt/reachability.ts';
 import { startAttempting } from './attempting.ts';
 import { turn } from './event-loop.ts';
@@ -62,7 +62,7 @@ describe('a probe', () => {
     const clock = new ManualClock();
     let fail = (): void => {};
     const connect: Connect = () =>
-      new Promise<Socket>((_, reject) => (fail = () => reject(new ConnectError('timed_out', 'too long'))));
+      new Promise<Link>((_, reject) => (fail = () => reject(new ConnectError('timed_out', 'too long'))));
     const verdict = createProbe({ connect, clock, perMinute: 60 })(LIVE);
     clock.advance(5_000);
     fail();
