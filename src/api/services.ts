@@ -19,7 +19,7 @@ import type { Sessions } from './session/sessions.ts';
 import type { SignInLinks } from './session/sign-in-links.ts';
 
 /** The part of pino that is used here. */
-export interface Logger {
+interface Logger {
   isLevelEnabled(level: string): boolean;
   debug(fields: object, message: string): void;
   error(fields: object, message: string): void;
