@@ -13,7 +13,7 @@ import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { sharedPostgres } from './postgres/shared.ts';
 import { stepped } from './postgres/stepped-pipeline.ts';
-import { Scene, result, succeed } from './scene.ts';
+import { START, Scene, result, succeed } from './scene.ts';
 
 const PLANNING = [
   // The plan for any parameters. (EXPLAIN (GENERIC_PLAN) says it in a word, from PostgreSQL 16 on.)
@@ -248,6 +248,69 @@ describe('the schema', () => {
         const isWalk = SCAN_OF_HOT.test(line) && !/Index Cond/.test(lines[i + 1]!);
         assert.ok(!isWalk || MAY_WALK.includes(name), `${name}\n${plan}`);
       }
+    }
+  });
+});
+
+// Of each kind of row the older ones are of one environment, destination, type and status, and the younger ones of
+// another. The planner takes these for independent of each other, and rows for evenly spread: it expects many of what
+// there is none of, and finds what is old among the youngest.
+describe('the planner, where rows are not as it expects them', () => {
+  const [first, second] = ['11', '22'].map((digits) => digits.repeat(16));
+  const range = ['00', 'ff'].map((digits) => digits.repeat(16));
+  const byEnvironment = /_environment(_status_id_idx)?$/;
+  const byDestination = /_destination(_id_status_id_idx)?$|_due$/;
+  const lists: [name: string, values: unknown[], index: RegExp][] = [
+    ['deliveries_of_environment_2', [...range, 101, 1], byEnvironment],
+    ['deliveries_of_environment_3', [...range, 101, 1], byEnvironment],
+    ['deliveries_of_environment_0', [...range, 101, 1], byEnvironment],
+    ['deliveries_of_destination_2', [...range, 101, 0, first, 1], byDestination],
+    ['deliveries_of_destination_3', [...range, 101, 0, first, 1], byDestination],
+    ['deliveries_of_destination_1', [...range, 101, 0, first, 1], byDestination],
+    ['done_deliveries_of_environment_counted', [1, 2, ...range, 100], byEnvironment],
+    ['open_deliveries_of_environment_counted', [1, 0, ...range, 100], byEnvironment],
+    ['done_deliveries_of_destination_counted', [first, 2, ...range, 100], byDestination],
+    ['open_deliveries_of_destination_counted', [first, 0, ...range, 100], byDestination],
+    ['open_deliveries_count', [1, 1, 1_000], byEnvironment],
+    ['destinations_use', [0, first], byDestination],
+    ['backlog_count_one', [0, first, 1_000], byDestination],
+    ['events_all', [1, ...range, 101], /_environment_id_idx$/],
+    ['events_of_type', [1, ...range, 101, 'type.0'], /_environment_type_id_idx$/],
+  ];
+
+  const fill = async (client: Client): Promise<void> => {
+    const id = `(lpad(to_hex(${START} + n), 12, '0') || '70008000000000000000')::uuid`;
+    const delivery = `0, ${id}, 1 + is_new, ${id}, ('{${first},${second}}'::uuid[])[1 + is_new], '${first}'`;
+    const columns = 'shard, id, environment, event_id, destination_id, subscription_id';
+    const rest = 'origin, rev, schedule_position, attempt_count, response_codes, updated_at';
+    const from = `FROM generate_series(1, 20000) AS n, LATERAL (SELECT (n > 15000)::int4 AS is_new) AS _`;
+    await client.query(`
+      INSERT INTO open_deliveries (${columns}, ${rest}, status, due_at)
+      SELECT ${delivery}, 0, 0, 0, 0, '', 0, is_new, 1 ${from};
+      INSERT INTO done_deliveries (${columns}, ${rest}, status, dead_reason, completed_at)
+      SELECT ${delivery}, 0, 0, 0, 0, '', 0, 2 + is_new, nullif(is_new, 0), 1 ${from};
+      INSERT INTO events (shard, id, environment, type, occurred_at)
+      SELECT 0, ${id}, 1 + is_new, 'type.' || is_new, 0 ${from};
+      ANALYZE open_deliveries, done_deliveries, events`);
+  };
+
+  it('reads by the index of what a list asks for all the same', async (t) => {
+    const client = new Client({ connectionString: await databases.make(t) });
+    await client.connect();
+    atEnd(t, () => client.end());
+    await fill(client);
+    const { rows: filled } = await client.query<{ name: string }>(
+      `SELECT tableoid::regclass::text AS name FROM done_deliveries
+       UNION SELECT tableoid::regclass::text FROM events`,
+    );
+    const tables = ['open_deliveries', ...filled.map(({ name }) => name)].join('|');
+    const scan = new RegExp(`Scan (?:Backward )?(?:using (\\w+) )?on (?:${tables})\\b`);
+    for (const [name, values, index] of lists) {
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${STATEMENTS.get(name)!.text}`, values);
+      const plan = rows.map((row) => row['QUERY PLAN']);
+      const scans = plan.flatMap((line) => scan.exec(line) ?? []).filter((_, i) => i % 2 === 1);
+      assert.ok(scans.length > 0, name);
+      for (const used of scans) assert.match(used ?? 'all rows', index, `${name}\n${plan.join('\n')}`);
     }
   });
 });

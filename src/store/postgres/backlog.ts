@@ -8,7 +8,7 @@ import { formatId, idBytes, idShard } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { DestinationBacklog, Store } from '../store.ts';
-import { statement, statementOfEveryShard } from './wire/statement.ts';
+import { isOnly, statement, statementOfEveryShard } from './wire/statement.ts';
 import type { Tx } from './wire/transaction.ts';
 
 type Entry = { environment: number; count: number };
@@ -37,7 +37,9 @@ const BELIEVED_MS = 1_000;
 const COUNT_ONE = statement<{ count: number }>(
   'backlog_count_one',
   `SELECT count(*) AS count FROM
-     (SELECT FROM open_deliveries WHERE shard = $1::int2 AND destination_id = $2 LIMIT $3::int4) AS counted`,
+     (SELECT FROM open_deliveries
+      WHERE shard = $1::int2 AND ${isOnly('destination_id', '$2::uuid')}
+      ORDER BY destination_id LIMIT $3::int4) AS counted`,
 );
 
 /** Counts those of these destinations anew that memory takes for full. */

@@ -157,6 +157,17 @@ function arraysOf(columns: Columns): string[] {
   return Object.values(columns).map((type, i) => `$${i + 2}::${type}[]`);
 }
 
+/**
+ * `column = value`, for a statement with a LIMIT that also sorts by the column, before the ids: so it reads the index
+ * that begins with the column and nothing else. Of a plain equation the planner knows that it leaves nothing to sort
+ * by; then whatever is in the order of ids will do, and it takes what has the most rows to look through where it thinks
+ * that the wanted ones are many and everywhere. For the dead of a destination with half the traffic of which nothing
+ * had died it read all rows of a week.
+ */
+export function isOnly(column: string, value: string): string {
+  return `${column} = ANY (ARRAY[${value}])`;
+}
+
 type BoundStatement<Row> = { statement: Statement<Row>; values: Value[] };
 
 /** The statements to run for these rows: one, or one for each shard or row. None for no rows. */

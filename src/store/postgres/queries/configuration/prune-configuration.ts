@@ -1,7 +1,7 @@
 // Idempotency keys whose window has ended, and tombstones that nobody needs any more.
 import { formatId, idShard } from '../../../../model/id.ts';
 import type { WriteContext } from '../../context.ts';
-import { batchStatement, statement, statementOfEveryShard } from '../../wire/statement.ts';
+import { batchStatement, isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 import { encodeArray } from '../../wire/values.ts';
 import { DELETE_HEALTH } from './destinations.ts';
 
@@ -42,9 +42,13 @@ const SELECT_TOMBSTONES = statement<{ id: Uint8Array }>(
 // also leaves whoever follows the configuration time to hear of the deletion.
 const SELECT_USE = statement<{ used: number }>(
   'destinations_use',
-  `(SELECT 1 AS used FROM open_deliveries WHERE shard = $1::int2 AND destination_id = $2 LIMIT 1)
-   UNION ALL
-   (SELECT 1 AS used FROM done_deliveries WHERE shard = $1::int2 AND destination_id = $2 LIMIT 1)`,
+  ['open_deliveries', 'done_deliveries']
+    .map(
+      (table) => `
+    (SELECT 1 AS used FROM ${table}
+     WHERE shard = $1::int2 AND ${isOnly('destination_id', '$2::uuid')} ORDER BY destination_id LIMIT 1)`,
+    )
+    .join(' UNION ALL '),
 );
 
 const DELETE_TOMBSTONE = statement<never>('destinations_delete_tombstone', 'DELETE FROM destinations WHERE id = $1');

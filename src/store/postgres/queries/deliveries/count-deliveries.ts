@@ -5,24 +5,28 @@ import { deliveryStatusCode, isUnfinished } from '../../../rows/codec.ts';
 import { idRange, toCounted } from '../../../rows/page.ts';
 import type { CountRow } from '../../../rows/page.ts';
 import type { Read } from '../../context.ts';
-import { statement, statementOfEveryShard } from '../../wire/statement.ts';
+import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 
 // There is no least uuid of many; their texts, byte by byte, are in the same order.
-const countOf = (table: 'open' | 'done', name: string, of: string) =>
+const countOf = (table: 'open' | 'done', name: string, { column, value }: { column: string; value: string }) =>
   statementOfEveryShard<CountRow>(
     `${table}_deliveries_of_${name}_counted`,
     `SELECT count(*) AS count, min(id::text COLLATE "C")::uuid AS oldest, max(id::text COLLATE "C")::uuid AS newest
      FROM (SELECT id FROM ${table}_deliveries
-           WHERE ${of} AND status = $2::int2 AND id >= $3 AND id < $4 ORDER BY id DESC LIMIT $5::int4) AS counted`,
+           WHERE ${isOnly(column, value)} AND status = $2::int2 AND id >= $3 AND id < $4
+           ORDER BY ${column} DESC, id DESC LIMIT $5::int4) AS counted`,
   );
 
+const ENVIRONMENT = { column: 'environment', value: '$1::int4' };
+const DESTINATION = { column: 'destination_id', value: '$1::uuid' };
+
 const OF_ENVIRONMENT = {
-  open: countOf('open', 'environment', 'environment = $1::int4'),
-  done: countOf('done', 'environment', 'environment = $1::int4'),
+  open: countOf('open', 'environment', ENVIRONMENT),
+  done: countOf('done', 'environment', ENVIRONMENT),
 };
 const OF_DESTINATION = {
-  open: countOf('open', 'destination', 'destination_id = $1'),
-  done: countOf('done', 'destination', 'destination_id = $1'),
+  open: countOf('open', 'destination', DESTINATION),
+  done: countOf('done', 'destination', DESTINATION),
 };
 
 const SELECT_ENVIRONMENT = statement<{ environment: number }>(

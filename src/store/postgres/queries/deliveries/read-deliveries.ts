@@ -12,7 +12,7 @@ import { toDelivery } from '../../../rows/delivery-rows.ts';
 import { idRange } from '../../../rows/page.ts';
 import type { DeliveryFilter } from '../../../store.ts';
 import type { Read } from '../../context.ts';
-import { statement, statementOfEveryShard } from '../../wire/statement.ts';
+import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 import type { Statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { decodeText } from '../../wire/values.ts';
@@ -29,17 +29,20 @@ const GROWTH = 4;
 /** Candidates between two ids ($1, $2), at most $3 of them, newest first; its further parameters. */
 type Stream = { rows: Statement<ListedRow>; values: Value[] };
 
+/** Whose deliveries: `column` is what the index begins with that has them. */
+type Listed = { column: string; of: string; make: typeof statement<ListedRow> };
+
 // Each part reads no more than the page could show of it; together they are a few short ranges to merge.
 function selectOfStatuses(
   name: string,
-  of: string,
-  { statuses, make }: { statuses: readonly number[]; make: typeof statement<ListedRow> },
+  { column, of, make }: Listed,
+  statuses: readonly number[],
 ): Statement<ListedRow> {
   const parts = statuses.map((status) => {
     const isOpen = isUnfinished(status);
     return `
     (SELECT ${isOpen ? LISTED_OPEN : LISTED_DONE} FROM ${isOpen ? 'open' : 'done'}_deliveries
-     WHERE ${of} AND status = ${status} AND id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3::int4)`;
+     WHERE ${of} AND status = ${status} AND id >= $1 AND id < $2 ORDER BY ${column} DESC, id DESC LIMIT $3::int4)`;
   });
   return make(
     `deliveries_of_${name}_${statuses.join('')}`,
@@ -47,24 +50,20 @@ function selectOfStatuses(
   );
 }
 
-function createStatusStatements(
-  name: string,
-  of: string,
-  make: typeof statement<ListedRow>,
-): Map<string, Statement<ListedRow>> {
-  return new Map(STATUS_CHOICES.map((statuses) => [statuses.join(), selectOfStatuses(name, of, { statuses, make })]));
+function createStatusStatements(name: string, listed: Listed): Map<string, Statement<ListedRow>> {
+  return new Map(STATUS_CHOICES.map((statuses) => [statuses.join(), selectOfStatuses(name, listed, statuses)]));
 }
 
-const OF_ENVIRONMENT = createStatusStatements(
-  'environment',
-  'environment = $4::int4',
-  statementOfEveryShard<ListedRow>,
-);
-const OF_DESTINATION = createStatusStatements(
-  'destination',
-  'shard = $4::int2 AND destination_id = $5 AND environment = $6::int4',
-  statement<ListedRow>,
-);
+const OF_ENVIRONMENT = createStatusStatements('environment', {
+  column: 'environment',
+  of: isOnly('environment', '$4::int4'),
+  make: statementOfEveryShard<ListedRow>,
+});
+const OF_DESTINATION = createStatusStatements('destination', {
+  column: 'destination_id',
+  of: `shard = $4::int2 AND ${isOnly('destination_id', '$5::uuid')} AND environment = $6::int4`,
+  make: statement<ListedRow>,
+});
 
 // Of every shard: an event's deliveries are where their destinations are.
 const OF_EVENT = statementOfEveryShard<ListedRow>(

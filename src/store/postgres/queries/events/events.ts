@@ -11,7 +11,7 @@ import { idRange } from '../../../rows/page.ts';
 import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../../store.ts';
 import type { Page } from '../../../store.ts';
 import type { Read } from '../../context.ts';
-import { statementOfEveryShard } from '../../wire/statement.ts';
+import { isOnly, statementOfEveryShard } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { EVENT_COLUMNS, SELECT_BODY, SELECT_EVENT } from './event-rows.ts';
@@ -29,13 +29,16 @@ const FALLBACK = { open_deliveries: 'd.fallback_status', done_deliveries: 'NULL:
 const SELECT_ALL = statementOfEveryShard<EventRow>(
   'events_all',
   `SELECT ${EVENT_COLUMNS} FROM events
-   WHERE environment = $1::int4 AND id >= $2 AND id < $3 ORDER BY id DESC LIMIT $4::int4`,
+   WHERE ${isOnly('environment', '$1::int4')} AND id >= $2 AND id < $3
+   ORDER BY environment DESC, id DESC LIMIT $4::int4`,
 );
 
+// By pairs, so that the index in their order is read and no other: as `isOnly` does for what an index begins with.
 const SELECT_OF_TYPE = statementOfEveryShard<EventRow>(
   'events_of_type',
   `SELECT ${EVENT_COLUMNS} FROM events
-   WHERE environment = $1::int4 AND type = $5 AND id >= $2 AND id < $3 ORDER BY id DESC LIMIT $4::int4`,
+   WHERE environment = $1::int4 AND id >= $2 AND id < $3 AND (type, id) >= ($5, $2) AND (type, id) < ($5, $3)
+   ORDER BY type DESC, id DESC LIMIT $4::int4`,
 );
 
 const SELECT_NEXT_TYPE = statementOfEveryShard<{ type: string }>(

@@ -6,7 +6,7 @@ import { ACTIVITY_COLUMNS, activityUpdate, activityValues, toActivity } from '..
 import type { ActivityRow } from '../../../rows/stats-rows.ts';
 import type { Read, Write } from '../../context.ts';
 import type { HealthRow } from '../deliveries/health.ts';
-import { statement, statementOfEveryShard } from '../../wire/statement.ts';
+import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 import { decodeText, encodeArray, encodeColumn, encodeText } from '../../wire/values.ts';
 import type { ColumnType } from '../../wire/values.ts';
 
@@ -55,7 +55,8 @@ const COUNT_OPEN = statementOfEveryShard<{ count: number }>(
   'open_deliveries_count',
   `SELECT count(*) AS count
    FROM (SELECT destination_id FROM open_deliveries
-         WHERE environment = $1::int4 AND status = $2::int2 LIMIT $3::int4) AS counted
+         WHERE ${isOnly('environment', '$1::int4')} AND status = $2::int2
+         ORDER BY environment LIMIT $3::int4) AS counted
    JOIN destinations t ON t.id = counted.destination_id AND t.deleted_at IS NULL`,
 );
 
