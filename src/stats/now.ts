@@ -141,6 +141,8 @@ async function makeSurvey(parts: NowParts, environment: number): Promise<Survey>
   };
 }
 
+type Counted = Awaited<ReturnType<Store['countOpen']>>;
+
 /**
  * As far as they were counted; beyond that from all that is unfinished, which each of several nodes knows but roughly.
  * Where both are very many, the pending ones are told too few.
@@ -148,11 +150,12 @@ async function makeSurvey(parts: NowParts, environment: number): Promise<Survey>
 async function countWaiting(store: NowParts['store'], environment: number) {
   const count = (status: 'pending' | 'retrying') => store.countOpen({ environment, status, max: COUNTED_MAX });
   const [pending, retrying] = await Promise.all([count('pending'), count('retrying')]);
-  if (pending < COUNTED_MAX && retrying < COUNTED_MAX) return { pending, retrying };
+  if (pending.isAll && retrying.isAll) return { pending: pending.count, retrying: retrying.count };
   const { unfinished } = await store.readStats();
   const all = unfinished.find((one) => one.environment === environment)?.count ?? 0;
-  if (retrying < COUNTED_MAX) return { pending: Math.max(pending, all - retrying), retrying };
-  return { pending, retrying: Math.max(retrying, all - pending) };
+  const rest = (told: Counted, other: Counted): number => Math.max(told.count, all - other.count);
+  if (retrying.isAll) return { pending: rest(pending, retrying), retrying: retrying.count };
+  return { pending: pending.count, retrying: rest(retrying, pending) };
 }
 
 /** In the order of the ids. */

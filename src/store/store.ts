@@ -436,8 +436,12 @@ export interface StatsStore {
   readConditions(ids: DestinationId[]): Promise<DestinationCondition[]>;
   /** Unfinished deliveries, in the order of the ids. */
   countUnfinished(ids: DestinationId[]): Promise<number[]>;
-  /** Deliveries of an environment that read as of this status, counted as far as `max` rows. */
-  countOpen(request: { environment: number; status: 'pending' | 'retrying'; max: number }): Promise<number>;
+  /** Deliveries of an environment that read as of this status, counted as far as `max` rows. `isAll`: no more. */
+  countOpen(request: {
+    environment: number;
+    status: 'pending' | 'retrying';
+    max: number;
+  }): Promise<{ count: number; isAll: boolean }>;
 }
 
 /** `subject`: the id of a destination or the event type; else empty. `pulse`: how a process is doing just now. */

@@ -8,17 +8,15 @@ import { createNow } from '../../src/stats/now.ts';
 import { PausedDestinations } from '../../src/stats/paused.ts';
 import { createCountsReader } from '../../src/stats/reader.ts';
 import { createStatsWriter } from '../../src/stats/writer.ts';
+import type { Store } from '../../src/store/store.ts';
 import { openInThreadStore } from '../support/in-thread-store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const LIVE = 1;
 
-test('what a process told before the clock was set back is none of the last minute', async () => {
+function setUp(override: Partial<Store> = {}) {
   const clock = new ManualClock();
-  let aheadMs = 0;
-  const unset = clock.now.bind(clock);
-  clock.now = () => unset() + aheadMs;
-  const store = openInThreadStore({
+  const inMemory = openInThreadStore({
     path: ':memory:',
     masterKey: new Uint8Array(32),
     clock,
@@ -26,36 +24,44 @@ test('what a process told before the clock was set back is none of the last minu
     diskReserveBytes: 0,
     maxBacklogPerDestination: 100,
   });
+  const store = { ...inMemory, ...override };
   const counter = new Counter(clock, systemRandom);
   const activity = new Activity();
-  let events = 600;
-  const pulseOf = () => ({ events, attempts: 0, succeeded: 0, inFlight: 0, oldestDueAt: null });
-  const write = createStatsWriter({
-    store,
-    clock,
-    environments: [LIVE],
-    counter,
-    activity,
-    pulseOf,
-    onWire: () => [],
-  });
+  const pulse = { events: 0, attempts: 0, succeeded: 0, inFlight: 0, oldestDueAt: null };
+  const pulseOf = () => pulse;
+  const parts = { store, clock, counter, activity, pulseOf };
+  const write = createStatsWriter({ ...parts, environments: [LIVE], onWire: () => [] });
   const now = createNow({
-    store,
-    clock,
-    counter,
-    activity,
+    ...parts,
     reader: createCountsReader(store, counter, clock),
     paused: new PausedDestinations(),
-    pulseOf,
     destinationsOf: () => new Map(),
     loadOf: () => null,
   });
+  return { clock, pulse, write, now };
+}
+
+test('what a process told before the clock was set back is none of the last minute', async () => {
+  const { clock, pulse, write, now } = setUp();
+  let aheadMs = 0;
+  const unset = clock.now.bind(clock);
+  clock.now = () => unset() + aheadMs;
+  pulse.events = 600;
   await write();
   assert.equal((await now(LIVE)).eventsPerSecond, 10);
   aheadMs = -HOUR_MS;
   await write();
   clock.advance(2 * MINUTE_MS);
-  events = 0;
+  pulse.events = 0;
   await write();
   assert.equal((await now(LIVE)).eventsPerSecond, 0);
+});
+
+test('what waits is known from the rest where what was counted belongs to deleted destinations', async () => {
+  const { now } = setUp({
+    countOpen: async ({ status }) => (status === 'pending' ? { count: 0, isAll: false } : { count: 20, isAll: true }),
+    readStats: async () => ({ unfinished: [{ environment: LIVE, count: 30 }], storedBytes: null, freeBytes: null }),
+  });
+  const { pending, retrying } = await now(LIVE);
+  assert.deepEqual({ pending, retrying }, { pending: 10, retrying: 20 });
 });

@@ -137,8 +137,13 @@ async function chooseStream(tx: Tx, environment: number, filter: DeliveryFilter)
   if (filter.eventId !== null) return { rows: OF_EVENT, values: [idBytes(filter.eventId), environment] };
   const status = filter.status === null ? null : deliveryStatusCode.numberOf(filter.status);
   if (filter.destinationId !== null) return streamOfDestination(tx, environment, filter.destinationId, status);
-  const hasUnsettled = (await tx.run(SELECT_UNSETTLED, [environment])).length > 0;
-  return { rows: OF_ENVIRONMENT.get(statusesToRead(status, hasUnsettled).join())!, values: [environment] };
+  const statuses = statusesToRead(status, await hasUnsettled(tx, environment));
+  return { rows: OF_ENVIRONMENT.get(statuses.join())!, values: [environment] };
+}
+
+/** A destination was deleted whose deliveries' rows do not all say yet that they have ended. */
+export async function hasUnsettled(tx: Tx, environment: number): Promise<boolean> {
+  return (await tx.run(SELECT_UNSETTLED, [environment])).length > 0;
 }
 
 async function streamOfDestination(

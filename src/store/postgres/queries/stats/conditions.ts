@@ -5,6 +5,7 @@ import { deliveryStatusCode } from '../../../rows/codec.ts';
 import { ACTIVITY_COLUMNS, activityUpdate, activityValues, toActivity } from '../../../rows/stats-rows.ts';
 import type { ActivityRow } from '../../../rows/stats-rows.ts';
 import type { Read, Write } from '../../context.ts';
+import { hasUnsettled } from '../deliveries/read-deliveries.ts';
 import type { HealthRow } from '../deliveries/health.ts';
 import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 import { decodeText, encodeArray, encodeColumn, encodeText } from '../../wire/values.ts';
@@ -50,13 +51,20 @@ const SELECT_DUE = statement<{ due_at: number }>(
    WHERE shard = $1::int2 AND destination_id = $2 AND due_at > 0 ORDER BY due_at LIMIT 1`,
 );
 
-// What a deleted destination left has ended, though its rows may not say so yet. Of no more than so many rows.
+// Of no more than so many rows.
+const OPEN = `
+  SELECT destination_id FROM open_deliveries
+  WHERE ${isOnly('environment', '$1::int4')} AND status = $2::int2 ORDER BY environment LIMIT $3::int4`;
+
 const COUNT_OPEN = statementOfEveryShard<{ count: number }>(
   'open_deliveries_count',
-  `SELECT count(*) AS count
-   FROM (SELECT destination_id FROM open_deliveries
-         WHERE ${isOnly('environment', '$1::int4')} AND status = $2::int2
-         ORDER BY environment LIMIT $3::int4) AS counted
+  `SELECT count(*) AS count FROM (${OPEN}) AS counted`,
+);
+
+// What a deleted destination left has ended, though its rows may not say so yet.
+const COUNT_LIVE_OPEN = statementOfEveryShard<{ count: number }>(
+  'open_deliveries_count_live',
+  `SELECT count(*) AS count FROM (${OPEN}) AS counted
    JOIN destinations t ON t.id = counted.destination_id AND t.deleted_at IS NULL`,
 );
 
@@ -100,10 +108,13 @@ export const readConditions: Write<'readConditions'> = ({ look, backlog }, ids) 
 export const countUnfinished: Write<'countUnfinished'> = async ({ backlog }, ids: DestinationId[]) =>
   ids.map((id) => backlog.countOf(id));
 
-export const countOpen: Read<'countOpen'> = async ({ look }, { environment, status, max }) => {
-  const [row] = await look((tx) => tx.run(COUNT_OPEN, [environment, deliveryStatusCode.numberOf(status), max]));
-  return row!.count;
-};
+export const countOpen: Read<'countOpen'> = ({ look }, { environment, status, max }) =>
+  look(async (tx) => {
+    const values = [environment, deliveryStatusCode.numberOf(status), max];
+    const [[all], someEnded] = await Promise.all([tx.run(COUNT_OPEN, values), hasUnsettled(tx, environment)]);
+    const [live] = someEnded ? await tx.run(COUNT_LIVE_OPEN, values) : [all];
+    return { count: live!.count, isAll: all!.count < max };
+  });
 
 /** What a receiver says may hold any character. */
 function withError<Report extends Parameters<typeof activityValues>[0]>(

@@ -96,8 +96,13 @@ function chooseStream(sql: ReadContext['sql'], environment: number, filter: Deli
   if (filter.eventId !== null) return { ids: SELECT_OF_EVENT, of: idBytes(filter.eventId) };
   const status = filter.status === null ? null : deliveryStatusCode.numberOf(filter.status);
   if (filter.destinationId !== null) return streamOfDestination(sql, environment, filter.destinationId, status);
-  const hasUnsettled = sql(SELECT_UNSETTLED).get(environment) !== undefined;
-  return { ids: OF_ENVIRONMENT.get(statusesToRead(status, hasUnsettled).join())!, of: environment };
+  const statuses = statusesToRead(status, hasUnsettled(sql, environment));
+  return { ids: OF_ENVIRONMENT.get(statuses.join())!, of: environment };
+}
+
+/** A destination was deleted whose deliveries' rows do not all say yet that they have ended. */
+export function hasUnsettled(sql: ReadContext['sql'], environment: number): boolean {
+  return sql(SELECT_UNSETTLED).get(environment) !== undefined;
 }
 
 function streamOfDestination(
