@@ -11,6 +11,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { statement } from '../../src/store/postgres/wire/statement.ts';
 import { createTransactions } from '../../src/store/postgres/wire/transaction.ts';
 import type { Tx } from '../../src/store/postgres/wire/transaction.ts';
+import type { SubscriptionId } from '../../src/model/id.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, makeDistributed, storeOptions } from './postgres/databases.ts';
@@ -19,7 +20,7 @@ import { startProxy } from './postgres/proxy.ts';
 import type { Proxy } from './postgres/proxy.ts';
 import { startPostgres } from './postgres/server.ts';
 import type { OwnPostgres } from './postgres/server.ts';
-import { LIVE, START, Scene, result, retryAt, succeed } from './scene.ts';
+import { LIVE, MANY, START, Scene, result, retryAt, succeed } from './scene.ts';
 
 let server: OwnPostgres;
 let databases: Databases;
@@ -53,20 +54,20 @@ async function makeProxied(t: TestContext, clock: Clock = systemClock): Promise<
 const isUnavailable = (error: unknown): boolean => error instanceof StoreError && error.code === 'unavailable';
 
 describe('a server that crashes at COMMIT and gives the transaction’s id to another one', () => {
-  // What inserts the event: sent again, or in a transaction whose id is asked for.
-  const INSERTS = { partitioned: 'accept_at_once', distributed: 'events_insert' } as const;
+  type Crashing = { scene: Scene; crashAt: (statementName: string) => { isOver: () => boolean } };
 
-  const crash = (layout: keyof typeof INSERTS) => async (t: TestContext) => {
+  const startCrashing = async (t: TestContext, layout: 'partitioned' | 'distributed'): Promise<Crashing> => {
     const crashing = await startPostgres(['wal_writer_delay=10s']);
     atEnd(t, () => crashing.stop());
     await crashing.query('CREATE DATABASE crashing');
     const url = crashing.urlOf('crashing');
     if (layout === 'distributed') await makeDistributed(url);
-    let step: 'before' | 'inserting' | 'crashed' = 'before';
+    /** The COMMIT after this statement does not arrive. */
+    let next: { name: string; step: 'before' | 'running' | 'crashed' } | null = null;
     const beforeStatement = async (name: string): Promise<void> => {
-      if (name === INSERTS[layout] && step === 'before') step = 'inserting';
-      if (name !== 'COMMIT' || step !== 'inserting') return;
-      step = 'crashed';
+      if (name === next?.name && next.step === 'before') next.step = 'running';
+      if (name !== 'COMMIT' || next?.step !== 'running') return;
+      next.step = 'crashed';
       const [mine] = await crashing.query('SELECT max(backend_xid::text::int8) AS xid FROM pg_stat_activity');
       await crashing.halt();
       await crashing.resume();
@@ -79,16 +80,104 @@ describe('a server that crashes at COMMIT and gives the transaction’s id to an
       storeOptions(url, { clock: patientClock, createPipeline: stepped(beforeStatement) }),
     );
     atEnd(t, () => store.close());
-    const scene = new Scene(store);
+    const crashAt = (name: string): { isOver: () => boolean } => {
+      const crash: NonNullable<typeof next> = { name, step: 'before' };
+      next = crash;
+      return { isOver: () => crash.step === 'crashed' };
+    };
+    return { scene: new Scene(store), crashAt };
+  };
+
+  // What inserts the event: sent again, or in a transaction whose id is asked for.
+  const INSERTS = { partitioned: 'accept_at_once', distributed: 'events_insert' } as const;
+
+  const accept = (layout: keyof typeof INSERTS) => async (t: TestContext) => {
+    const { scene, crashAt } = await startCrashing(t, layout);
+    const crash = crashAt(INSERTS[layout]);
     const destination = await scene.createDestination();
     // Whether it was tried again and stored then, or refused: what is answered as accepted is there.
     const accepted = await scene.acceptOne(destination).catch(() => null);
     if (accepted !== null) assert.ok((await scene.read(accepted.id)) !== null, 'it was accepted and is not stored');
-    assert.equal(step, 'crashed');
+    assert.ok(crash.isOver());
   };
 
-  it('an event of which nothing is stored is not answered as accepted', crash('partitioned'));
-  it('nor is it where tables are distributed', crash('distributed'));
+  it('an event of which nothing is stored is not answered as accepted', accept('partitioned'));
+  it('nor is it where tables are distributed', accept('distributed'));
+
+  it('a change of which nothing is stored is not answered as made', async (t) => {
+    const { scene, crashAt } = await startCrashing(t, 'partitioned');
+    const { store } = scene;
+    const environment = LIVE;
+    const id = await scene.createDestination();
+    const destination = () => store.readDestination({ environment, id });
+    const isThere = async (subscriptionId: SubscriptionId) =>
+      (await store.readSubscription({ environment, id: subscriptionId })) !== null;
+    const hasKey = async (keyId: string) => (await store.readApiKeys()).some((key) => key.id === keyId);
+
+    /** Resolves when it was answered as made, also by a second try. */
+    const make = async (statementName: string, change: () => Promise<unknown>): Promise<void> => {
+      const crash = crashAt(statementName);
+      await change();
+      assert.ok(crash.isOver(), statementName);
+    };
+
+    const other = scene.destination();
+    await make('destinations_insert', () => store.createDestination(other, { max: 100 }));
+    assert.ok((await store.readDestination({ environment, id: other.id })) !== null);
+
+    const pause = { status: 'paused', pausedReason: 'manual' } as const;
+    await make('destinations_update', () =>
+      store.updateDestination({ environment, id, change: pause, now: scene.now }),
+    );
+    assert.equal((await destination())!.status, 'paused');
+
+    const key = { ...scene.signingKey(), createdAt: scene.pass(1) };
+    const overlap = { environment, id, key, previousExpiresAt: scene.now + 1_000, now: scene.now };
+    await make('signing_keys_insert', () => store.rotateSigningKey(overlap));
+    const [newest, previous] = (await destination())!.signingKeys;
+    assert.equal(newest!.id, key.id);
+
+    const ending = { environment, id, keyId: previous!.id, now: scene.now };
+    await make('signing_keys_delete', () => store.endSigningKey(ending));
+    assert.equal((await destination())!.signingKeys.length, 1);
+
+    const subscription = scene.subscription(id);
+    const identity = systemRandom.bytes(32);
+    await make('subscriptions_insert', () => store.createSubscription({ subscription, identity }, MANY));
+    assert.ok(await isThere(subscription.id));
+
+    await make('subscriptions_bury', () => store.deleteSubscription({ environment, id: subscription.id }));
+    assert.ok(!(await isThere(subscription.id)));
+
+    const apiKey = scene.apiKey();
+    await make('api_keys_insert', () => store.createApiKey(apiKey));
+    assert.ok(await hasKey(apiKey.id));
+
+    await make('api_keys_delete', () => store.revokeApiKey({ environments: [environment], id: apiKey.id }));
+    assert.ok(!(await hasKey(apiKey.id)));
+
+    const delivery = await scene.acceptOne(id);
+    await make('open_deliveries_move', () => store.retryDelivery(scene.sendAgain(delivery.id)));
+    assert.equal((await scene.read(delivery.id))!.status, 'retrying');
+
+    await make('destinations_bury', () => store.deleteDestination({ environment, id, now: scene.now }));
+    assert.equal(await destination(), null);
+  });
+
+  it('a node does not count a shard as its own that it has not been given', async (t) => {
+    const { scene, crashAt } = await startCrashing(t, 'partitioned');
+    const cluster = scene.store.cluster!;
+    const id = scene.ids.next('nod');
+    await cluster.addNode({ id, name: 'a', version: '1', address: 'http://a', leaseMs: 3_600_000 });
+    const crash = crashAt('shards_take');
+    const taken = await cluster.takeShards({ node: id, shards: [1, 2] });
+    assert.ok(crash.isOver());
+    const { owners } = await cluster.readCluster();
+    assert.deepEqual(
+      taken.map((shard) => owners[shard]),
+      [id, id],
+    );
+  });
 });
 
 describe('a connection that is lost at COMMIT, and nobody to ask for long', () => {

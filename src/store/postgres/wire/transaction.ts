@@ -335,7 +335,10 @@ class PipelinedTransaction {
     throw new Refusal(result);
   }
 
-  /** This finds a row if the transaction was committed, and none if not: to be asked should nobody say which. */
+  /**
+   * This finds a row if the transaction was committed, and none if not: to be asked should nobody say which. Whatever
+   * is answered needs one; what has none is done again by itself.
+   */
   provedBy(what: Statement<unknown>, values: readonly Value[]): void {
     this.#proof = { statement: what, values };
   }

@@ -62,6 +62,8 @@ const TAKE = statement<{ shard: number }>(
   `UPDATE shards SET node = $1, epoch = epoch + 1 WHERE shard = ANY ($2::int2[]) AND node IS NULL RETURNING shard`,
 );
 
+const OWNS = statement<unknown>('shards_owns', 'SELECT 1 FROM shards WHERE shard = $1::int2 AND node = $2');
+
 const FREE = statement<never>(
   'shards_free',
   'UPDATE shards SET node = NULL WHERE shard = ANY ($2::int2[]) AND node = $1',
@@ -107,6 +109,8 @@ export function takeShards({ write }: Leases, { node, shards }: ShardsRequest): 
     const [renewed] = await tx.run(RENEW, [idBytes(node)]);
     if (renewed === undefined) return tx.refuse([]);
     const taken = await tx.run(TAKE, [idBytes(node), encodeArray('int2', shards)]);
+    // Whoever wrongly believes that a shard is its own sends beside its owner.
+    if (taken.length > 0) tx.provedBy(OWNS, [taken[0]!.shard, idBytes(node)]);
     return taken.map(({ shard }) => shard);
   });
 }

@@ -38,6 +38,13 @@ const DELETE = statement<{ environment: number }>(
   'DELETE FROM api_keys WHERE id = $1 AND environment = ANY ($2::int4[]) RETURNING environment',
 );
 
+const IS_THERE = statement<unknown>('api_keys_is_there', 'SELECT 1 FROM api_keys WHERE id = $1');
+
+const IS_GONE = statement<unknown>(
+  'api_keys_is_gone',
+  'SELECT 1 WHERE NOT EXISTS (SELECT FROM api_keys WHERE id = $1)',
+);
+
 // Of several reports about one key the latest counts.
 const TOUCH = statement<never>(
   'api_keys_touch',
@@ -77,6 +84,7 @@ export const revokeApiKey: Configure<'revokeApiKey'> = ({ write }, { environment
     const [row] = await tx.run(DELETE, [idBytes(id), `{${environments.join(',')}}`]);
     if (row === undefined) return tx.refuse(false);
     await raiseAuth(tx, row.environment);
+    tx.provedBy(IS_GONE, [idBytes(id)]);
     return true;
   });
 
@@ -93,6 +101,7 @@ async function insertKey(tx: Tx, key: ApiKey): Promise<void> {
   const name = encodeText(key.name);
   const values = [environment, name, scopes, prefix, last4, hash, createdAt, expiresAt, lastUsedAt];
   await Promise.all([tx.change(INSERT, [idBytes(key.id), ...values]), raiseAuth(tx, environment)]);
+  tx.provedBy(IS_THERE, [idBytes(key.id)]);
 }
 
 function toKey(row: ApiKeyRow): ApiKey {

@@ -20,6 +20,11 @@ export const STAMP_DESTINATION = statement<never>(
   'UPDATE destinations SET version = $2::int8 WHERE id = $1',
 );
 
+const HAS_COME = statement<unknown>(
+  'destinations_has_come',
+  'SELECT 1 FROM destinations WHERE id = $1 AND version >= $2::int8',
+);
+
 const SELECT_KEYS = statement<SigningKeyRow & { destination_id: Uint8Array }>(
   'signing_keys_select',
   `SELECT destination_id, id, secret, created_at, expires_at FROM signing_keys
@@ -54,6 +59,11 @@ export async function withKeys(tx: Tx, rows: DestinationRow[], sealer: Sealer): 
     const own = byDestination.get(row.id.toHex()) ?? [];
     return { ...toOneDestination(row, sealer), signingKeys: toSigningKeys(own, sealer) };
   });
+}
+
+/** A change stamps the destination with its version; a later one shows that, too. */
+export function provedByVersion(tx: Tx, id: DestinationId, version: number): void {
+  tx.provedBy(HAS_COME, [idBytes(id), version]);
 }
 
 /** Newest first. */

@@ -16,7 +16,7 @@ import { statement } from '../../wire/statement.ts';
 import type { Value } from '../../wire/values.ts';
 import { encodeText } from '../../wire/values.ts';
 import { leaveBarrier } from '../cluster/barriers.ts';
-import { SELECT_DESTINATION, insertKey, toOneDestination, withKeys } from './destination-rows.ts';
+import { SELECT_DESTINATION, insertKey, provedByVersion, toOneDestination, withKeys } from './destination-rows.ts';
 import { changeCounts, raiseConfig } from './environments.ts';
 
 const SELECT_PAGE = statement<DestinationRow>(
@@ -95,6 +95,7 @@ export const createDestination: Write<'createDestination'> = ({ write, sealer },
     void changeCounts(tx, environment, { destinations: 1 });
     void tx.change(INSERT, [idBytes(id), environment, createdAt, updatedAt, version, ...valuesOf(destination, sealer)]);
     for (const key of destination.signingKeys) void insertKey(tx, id, key, sealer);
+    provedByVersion(tx, id, version);
     return 'created';
   });
 
@@ -111,6 +112,7 @@ export const updateDestination: Write<'updateDestination'> = ({ write, sealer },
     else if (before.status === 'paused' && after.status === 'active') void tx.change(FORGET_FAILURES, key);
     void tx.change(UPDATE, [idBytes(id), version, now, ...valuesOf(after, sealer)]);
     void leaveBarrier(tx, { destinationId: id, environment, version });
+    provedByVersion(tx, id, version);
     return after;
   });
 
@@ -123,6 +125,7 @@ export const deleteDestination: Write<'deleteDestination'> = async ({ write, bac
     if (row === undefined) return tx.refuse(false);
     void tx.change(BURY, [id, version, now]);
     void leaveBarrier(tx, { destinationId: request.id, environment, version });
+    provedByVersion(tx, request.id, version);
     void tx.change(DELETE_KEYS, [id]);
     void tx.change(DELETE_HEALTH, [idShard(request.id), id]);
     const subscriptions = await tx.run(DELETE_SUBSCRIPTIONS, [id]);

@@ -7,6 +7,7 @@ import {
   STAMP_DESTINATION,
   deleteKey,
   insertKey,
+  provedByVersion,
   readKeys,
   setKeyExpiry,
 } from './destination-rows.ts';
@@ -30,6 +31,7 @@ export const rotateSigningKey: Write<'rotateSigningKey'> = ({ write, sealer }, r
     void insertKey(tx, id, key, sealer);
     void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
     void leaveBarrier(tx, { destinationId: id, environment, version });
+    provedByVersion(tx, id, version);
     return { result: 'rotated' };
   });
 };
@@ -46,5 +48,6 @@ export const endSigningKey: Write<'endSigningKey'> = ({ write, sealer }, { envir
     void deleteKey(tx, id, keyId);
     void tx.change(STAMP_DESTINATION, [idBytes(id), version]);
     void leaveBarrier(tx, { destinationId: id, environment, version });
+    provedByVersion(tx, id, version);
     return 'ended';
   });

@@ -53,6 +53,12 @@ const BURY = statement<never>(
    WHERE id = $1 AND environment = $2::int4 AND deleted_at IS NULL`,
 );
 
+/** A later version shows that an earlier one has been, too. */
+const HAS_COME = statement<unknown>(
+  'subscriptions_has_come',
+  'SELECT 1 FROM subscriptions WHERE id = $1 AND version >= $2::int8',
+);
+
 export const readSubscription: Read<'readSubscription'> = ({ read }, request) =>
   read(async (tx) => {
     const [row] = await tx.run(SELECT_ONE, [idBytes(request.id), request.environment]);
@@ -90,6 +96,7 @@ export const createSubscription: Write<'createSubscription'> = ({ write }, { sub
     const values = [environment, destination, counters.config_version, eventType, filter, identity, createdAt];
     void tx.change(INSERT, [idBytes(id), ...values]);
     void changeCounts(tx, environment, { subscriptions: 1 });
+    tx.provedBy(HAS_COME, [idBytes(id), counters.config_version]);
     return { result: 'created', subscription };
   });
 
@@ -99,5 +106,6 @@ export const deleteSubscription: Write<'deleteSubscription'> = ({ write, clock }
     const buried = await tx.change(BURY, [idBytes(id), environment, version, clock.now()]);
     if (buried === 0) return tx.refuse(false);
     void changeCounts(tx, environment, { subscriptions: -1 });
+    tx.provedBy(HAS_COME, [idBytes(id), version]);
     return true;
   });

@@ -28,6 +28,13 @@ const MOVE_OPEN = statement<OpenStored>(
    RETURNING ${ALL_OPEN}`,
 );
 
+// In one statement, so that a delivery on its way from one table to the other is in exactly one of them.
+const HAS_MOVED = statement<unknown>(
+  'deliveries_has_moved',
+  `SELECT 1 FROM open_deliveries WHERE shard = $1::int2 AND id = $2 AND rev > $3::int4
+   UNION ALL SELECT 1 FROM done_deliveries WHERE shard = $1::int2 AND id = $2 AND rev > $3::int4`,
+);
+
 export const retryDelivery: Write<'retryDelivery'> = (context, request) => send(context, 'retry', request);
 
 export const replayDead: Write<'replayDead'> = (context, request) => send(context, 'replay_dead', request);
@@ -49,6 +56,7 @@ function send({ write, backlog, horizons }: WriteContext, how: SendAgain, reques
     const move = { row, next, now: request.now };
     const stored = isUnfinished(row.status) ? await moveOpen(tx, move) : await reopen(tx, move, change);
     const delivery = toDelivery({ ...row, ...stored });
+    tx.provedBy(HAS_MOVED, [...keyOf(delivery.id), row.rev]);
     return { result: 'scheduled', delivery, open: toOpenDelivery(stored, delivery.destinationId) };
   });
 }
