@@ -214,6 +214,44 @@ test('an event counts as published, and a page as read, only by an answer that h
   }
 });
 
+test('nothing counts as done, made or read by an answer that is not Postrider’s', async () => {
+  const calls: Record<string, () => Promise<unknown>> = {
+    'destinations.create': () => client.destinations.create(DESTINATION),
+    'destinations.get': () => client.destinations.get('dst_1'),
+    'destinations.update': () => client.destinations.update('dst_1', { name: 'x' }),
+    'destinations.delete': () => client.destinations.delete('dst_1'),
+    'destinations.health': () => client.destinations.health('dst_1'),
+    'destinations.test': () => client.destinations.test('dst_1'),
+    'destinations.rotate': () => client.destinations.rotate('dst_1'),
+    'destinations.recover': () => client.destinations.recover('dst_1', { since: new Date() }),
+    'signingKeys.delete': () => client.destinations.signingKeys.delete('dst_1', 'sgk_1'),
+    'subscriptions.create': () => client.subscriptions.create({ destination_id: 'dst_1', event_type: 'a.b' }),
+    'subscriptions.get': () => client.subscriptions.get('sub_1'),
+    'subscriptions.delete': () => client.subscriptions.delete('sub_1'),
+    'events.get': () => client.events.get('evt_1'),
+    'events.replay': () => client.events.replay('evt_1'),
+    'events.replayAll': () => client.events.replayAll({ since: new Date(), dry_run: true }),
+    'deliveries.get': () => client.deliveries.get('dlv_1'),
+    'deliveries.attempts': () => client.deliveries.attempts('dlv_1'),
+    'deliveries.retry': () => client.deliveries.retry('dlv_1'),
+    'dlq.replay': () => client.dlq.replay('dlv_1'),
+    'dlq.replayAll': () => client.dlq.replayAll(),
+    'operations.get': () => client.operations.get('op_1'),
+    'operations.wait': () => client.operations.wait('op_1'),
+    'operations.cancel': () => client.operations.cancel('op_1'),
+    'stats.get': () => client.stats.get(),
+    'stats.now': () => client.stats.now(),
+    'keys.create': () => client.keys.create(),
+    'keys.revoke': () => client.keys.revoke('key_1'),
+    explain: () => client.explain({ event_id: 'evt_1' }),
+    cluster: () => client.cluster(),
+  };
+  for (const [what, call] of Object.entries(calls)) {
+    proxy.failures = [{ status: 200, body: '{"ok":true}' }];
+    await assert.rejects(call(), UnexpectedAnswerError, what);
+  }
+});
+
 test('of an answer to a batch that has not one result for each event nothing is believed', async () => {
   const accepted = { status: 202, event: { event_id: 'evt_1' } };
   const conflict = { code: 'idempotency_key_conflict', message: 'said the proxy', request_id: 'req_1' };

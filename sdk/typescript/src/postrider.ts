@@ -12,7 +12,7 @@ import { Subscriptions } from './resources/subscriptions.ts';
 import { encode, type JsonText } from './json-text.ts';
 import type { Schema } from './shapes.ts';
 import { LiveStream, type StreamMessage, type StreamOptions, type StreamQuery } from './stream.ts';
-import { Transport, type Call } from './transport.ts';
+import { Transport, type AnsweredCall } from './transport.ts';
 import { webhooks } from './webhooks.ts';
 
 export type PostriderOptions = {
@@ -81,12 +81,13 @@ export class Postrider {
 
   /** The nodes, and the work they share. Needs the scope `admin`. */
   cluster(options?: CallOptions): Promise<Cluster> {
-    return this.#transport.call({ method: 'GET', path: '/v1/cluster' }, options);
+    return this.#transport.call({ method: 'GET', path: '/v1/cluster', due: { data: 'object' } }, options);
   }
 }
 
-function explainCall(input: ExplainInput): Call {
-  return { method: 'POST', path: '/v1/explain', body: encode(input), isRepeatable: true };
+function explainCall(input: ExplainInput): AnsweredCall {
+  const body = encode(input);
+  return { method: 'POST', path: '/v1/explain', body, isRepeatable: true, due: { subscriptions: 'object' } };
 }
 
 export * from './errors.ts';

@@ -20,6 +20,13 @@ export type Call = {
   timeoutMs?: number;
 };
 
+/**
+ * `due`: what every answer of Postrider to it has, and of which type. What answers `{"ok":true}` to everything, such as
+ * a gateway in maintenance, has done nothing.
+ */
+export type AnsweredCall = Call & { due: Due };
+type Due = Readonly<Record<string, 'string' | 'number' | 'object'>>;
+
 export type TransportOptions = {
   apiKey: string;
   baseUrl: string;
@@ -29,7 +36,6 @@ export type TransportOptions = {
 };
 
 type Answer = { text: string; json: unknown };
-const NOTHING: Answer = { text: '', json: undefined };
 
 /** Named: inferred, it would be a Uint8Array with a type argument, which TypeScript before 5.7 does not know. */
 type ByteStream = ReadableStream<Uint8Array>;
@@ -49,33 +55,35 @@ export class Transport {
   }
 
   /** The answer's JSON. */
-  async call<T>(call: Call, options: CallOptions = {}): Promise<T> {
+  async call<T>(call: AnsweredCall, options: CallOptions = {}): Promise<T> {
     return (await this.#exchange(call, options)).json as T;
   }
 
   /** The answer's JSON as it came, with all digits of its numbers. */
-  async callText(call: Call, options: CallOptions = {}): Promise<string> {
+  async callText(call: AnsweredCall, options: CallOptions = {}): Promise<string> {
     return (await this.#exchange(call, options)).text;
   }
 
-  #exchange(call: Call, options: CallOptions): Promise<Answer> {
+  #exchange(call: AnsweredCall, options: CallOptions): Promise<Answer> {
+    return this.#retrying(call, options, async (signal) => readAnswer(await this.#send(call, signal), call.due));
+  }
+
+  /** Resolves when it is gone. */
+  delete(path: string, options: CallOptions = {}): Promise<void> {
+    const call = { method: 'DELETE', path } as const;
     let wasUnanswered = false;
-    const attempt = async (signal: AbortSignal): Promise<Answer> => {
+    return this.#retrying(call, options, async (signal) => {
       try {
         const response = await this.#send(call, signal);
-        // Where an answer is due, an empty one is not Postrider's.
-        if (call.method === 'DELETE' && response.status === 204) return NOTHING;
-        return await readAnswer(response);
+        if (response.status === 204) return;
+        await refuse(response);
       } catch (error) {
         // The first DELETE did it, then; its answer was lost on the way.
-        if (wasUnanswered && call.method === 'DELETE' && error instanceof ApiError && error.status === 404) {
-          return NOTHING;
-        }
+        if (wasUnanswered && error instanceof ApiError && error.status === 404) return;
         wasUnanswered ||= error instanceof ConnectionError || signal.aborted;
         throw error;
       }
-    };
-    return this.#retrying(call, options, attempt);
+    });
   }
 
   /** An answer that goes on for as long as somebody reads it; `signal` ends it, and no deadline does. */
@@ -99,7 +107,7 @@ export class Transport {
         accept: STREAM_TYPE,
         ...(lastId === null ? {} : { 'last-event-id': lastId }),
       });
-      if (!response.ok) await readAnswer(response);
+      if (!response.ok) await refuse(response);
       if (response.body === null || !response.headers.get('content-type')?.startsWith(STREAM_TYPE)) {
         throw unexpected(response, 'is no stream');
       }
@@ -167,24 +175,30 @@ function searchOf(query: Query): string {
   return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
-/** Throws what the answer says went wrong. */
-async function readAnswer(response: Response): Promise<Answer> {
-  const text = await readText(response);
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw unexpected(response, 'is no JSON');
-  }
-  if (response.ok && isObject(json)) return { text, json };
-  if (response.ok) throw unexpected(response, 'is no JSON object');
+async function readAnswer(response: Response, due: Due): Promise<Answer> {
+  if (!response.ok) return refuse(response);
+  const answer = await readJson(response);
+  const members = (answer.json ?? {}) as Record<string, unknown>;
+  const missing = Object.keys(due).find((name) => typeof members[name] !== due[name]);
+  if (missing !== undefined) throw unexpected(response, `has no ${missing}`);
+  return answer;
+}
+
+/** Throws what an answer that is not the one due says went wrong. */
+async function refuse(response: Response): Promise<never> {
+  const { json } = await readJson(response);
   const { error } = (json ?? {}) as { error?: unknown };
-  if (!isRefused(error)) throw unexpected(response, 'is no error of Postrider’s');
+  if (response.ok || !isRefused(error)) throw unexpected(response, 'is none of Postrider’s');
   throw refusalOf(error, response.status, readRetryAfter(response.headers.get('retry-after')));
 }
 
-function isObject(json: unknown): boolean {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
+async function readJson(response: Response): Promise<Answer> {
+  const text = await readText(response);
+  try {
+    return { text, json: JSON.parse(text) as unknown };
+  } catch {
+    throw unexpected(response, 'is no JSON');
+  }
 }
 
 async function readText(response: Response): Promise<string> {

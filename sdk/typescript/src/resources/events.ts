@@ -7,6 +7,7 @@ import { List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { isRefused, refusalOf } from '../refusals.ts';
 import { pathOf, type Transport } from '../transport.ts';
+import { bulkCall } from './operations.ts';
 
 /** `body`: a JSON object, or a JsonText that is sent as it stands. */
 export type EventInput = Omit<Input<Schema<'EventInput'>>, 'body'> & { body: object | JsonText };
@@ -30,38 +31,43 @@ export class Events {
 
   /** Resolves once the event and its deliveries are stored for good. */
   async publish(event: EventInput, options?: CallOptions): Promise<AcceptedEvent> {
-    const accepted = await this.#transport.call<AcceptedEvent>(
-      { method: 'POST', path: '/v1/events', body: encode(withKey(event)), isRepeatable: true },
-      options,
-    );
-    // What answers `{"ok":true}` to everything, such as a gateway in maintenance, has stored nothing.
-    if (typeof accepted.event_id === 'string') return accepted;
-    throw new UnexpectedAnswerError('the answer has no event_id; is the base URL that of Postrider?', { status: 200 });
+    const body = encode(withKey(event));
+    const call = { method: 'POST', path: '/v1/events', body, isRepeatable: true, due: { event_id: 'string' } } as const;
+    return this.#transport.call(call, options);
   }
 
   /** 1-1,000 events, 5 MiB. Some may be refused while the others are accepted: each has its own result, in order. */
   async publishBatch(events: readonly EventInput[], options?: CallOptions): Promise<BatchResult[]> {
     const body = `{"events":[${events.map((event) => encode(withKey(event))).join(',')}]}`;
-    const answer = await this.#transport.call<Partial<Schema<'BatchResults'>> | null>(
-      { method: 'POST', path: '/v1/events/batch', body, isRepeatable: true },
-      options,
-    );
-    return toBatchResults(answer?.data, events.length);
+    const call = {
+      method: 'POST',
+      path: '/v1/events/batch',
+      body,
+      isRepeatable: true,
+      due: { data: 'object' },
+    } as const;
+    return toBatchResults((await this.#transport.call<Schema<'BatchResults'>>(call, options)).data, events.length);
   }
 
   list(query: EventQuery = {}, options?: CallOptions): List<Event> {
     return new List(query, (page) =>
-      this.#transport.call({ method: 'GET', path: '/v1/events', query: { ...query, ...page } }, options),
+      this.#transport.call(
+        { method: 'GET', path: '/v1/events', query: { ...query, ...page }, due: { data: 'object' } },
+        options,
+      ),
     );
   }
 
   get(id: string, options?: CallOptions): Promise<EventWithBody> {
-    return this.#transport.call({ method: 'GET', path: pathOf('events', id) }, options);
+    return this.#transport.call({ method: 'GET', path: pathOf('events', id), due: { event_id: 'string' } }, options);
   }
 
   /** Its body as it was published, with all digits of its numbers; null: it has been erased. */
   async body(id: string, options?: CallOptions): Promise<JsonText | null> {
-    const event = await this.#transport.callText({ method: 'GET', path: pathOf('events', id) }, options);
+    const event = await this.#transport.callText(
+      { method: 'GET', path: pathOf('events', id), due: { event_id: 'string' } },
+      options,
+    );
     const body = bodyTextOf(event);
     try {
       return body === 'null' ? null : new JsonText(body);
@@ -72,7 +78,12 @@ export class Events {
 
   /** Makes new deliveries of an old event: for all that subscribe to it now, or for those named. */
   async replay(id: string, input: Schema<'ReplayInput'> = {}, options?: CallOptions): Promise<Schema<'Delivery'>[]> {
-    const call = { method: 'POST', path: pathOf('events', id, 'replay'), body: encode(input) } as const;
+    const call = {
+      method: 'POST',
+      path: pathOf('events', id, 'replay'),
+      body: encode(input),
+      due: { data: 'object' },
+    } as const;
     return (await this.#transport.call<Schema<'ReplayedDeliveries'>>(call, options)).data;
   }
 
@@ -80,9 +91,7 @@ export class Events {
   replayAll(input: EventReplay & { dry_run: true }, options?: CallOptions): Promise<Schema<'DryRun'>>;
   replayAll(input: EventReplay & { dry_run?: false | null }, options?: CallOptions): Promise<Schema<'Operation'>>;
   replayAll(input: EventReplay, options?: CallOptions): Promise<Schema<'DryRun'> | Schema<'Operation'>> {
-    const isRepeatable = input.dry_run === true;
-    const call = { method: 'POST', path: '/v1/events/replay', body: encode(input), isRepeatable } as const;
-    return this.#transport.call(call, options);
+    return this.#transport.call(bulkCall('/v1/events/replay', input), options);
   }
 }
 

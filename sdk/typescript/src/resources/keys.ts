@@ -19,16 +19,19 @@ export class Keys {
 
   list(query: PageQuery = {}, options?: CallOptions): List<ApiKey> {
     return new List(query, (page) =>
-      this.#transport.call({ method: 'GET', path: '/v1/api-keys', query: page }, options),
+      this.#transport.call({ method: 'GET', path: '/v1/api-keys', query: page, due: { data: 'object' } }, options),
     );
   }
 
   create(input: ApiKeyInput = {}, options?: CallOptions): Promise<CreatedApiKey> {
-    return this.#transport.call({ method: 'POST', path: '/v1/api-keys', body: encode(input) }, options);
+    return this.#transport.call(
+      { method: 'POST', path: '/v1/api-keys', body: encode(input), due: { secret: 'string' } },
+      options,
+    );
   }
 
   /** It opens nothing any more within a second, on any node. */
   async revoke(id: string, options?: CallOptions): Promise<void> {
-    await this.#transport.call({ method: 'DELETE', path: pathOf('api-keys', id) }, options);
+    await this.#transport.delete(pathOf('api-keys', id), options);
   }
 }

@@ -1,9 +1,10 @@
 // Operations: what was asked for in bulk, and how far it has come.
 import type { CallOptions } from '../deadline.ts';
 import { sleep } from '../deadline.ts';
+import { encode } from '../json-text.ts';
 import { List, type PageQuery } from '../list.ts';
 import type { Schema } from '../shapes.ts';
-import { pathOf, type Transport } from '../transport.ts';
+import { pathOf, type AnsweredCall, type Transport } from '../transport.ts';
 
 export type Operation = Schema<'Operation'>;
 /** What an operation would be about. */
@@ -14,6 +15,18 @@ export type WaitOptions = { signal?: AbortSignal; pollMs?: number; onProgress?: 
 
 const POLL_MS = 1_000;
 
+/** Starts an operation, or with `dry_run` only counts. */
+export function bulkCall(path: string, input: { dry_run?: boolean | null }): AnsweredCall {
+  const isDryRun = input.dry_run === true;
+  return {
+    method: 'POST',
+    path,
+    body: encode(input),
+    isRepeatable: isDryRun,
+    due: isDryRun ? { count: 'number' } : { id: 'string' },
+  };
+}
+
 export class Operations {
   readonly #transport: Transport;
 
@@ -23,28 +36,28 @@ export class Operations {
 
   list(query: PageQuery = {}, options?: CallOptions): List<Operation> {
     return new List(query, (page) =>
-      this.#transport.call({ method: 'GET', path: '/v1/operations', query: page }, options),
+      this.#transport.call({ method: 'GET', path: '/v1/operations', query: page, due: { data: 'object' } }, options),
     );
   }
 
   get(id: string, options?: CallOptions): Promise<Operation> {
-    return this.#transport.call({ method: 'GET', path: pathOf('operations', id) }, options);
+    return this.#transport.call({ method: 'GET', path: pathOf('operations', id), due: { id: 'string' } }, options);
   }
 
   /** Ends it where it is: what it has sent stays sent. */
   cancel(id: string, options?: CallOptions): Promise<Operation> {
     const path = pathOf('operations', id, 'cancel');
-    return this.#transport.call({ method: 'POST', path, isRepeatable: true }, options);
+    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: { id: 'string' } }, options);
   }
 
   pause(id: string, options?: CallOptions): Promise<Operation> {
     const path = pathOf('operations', id, 'pause');
-    return this.#transport.call({ method: 'POST', path, isRepeatable: true }, options);
+    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: { id: 'string' } }, options);
   }
 
   resume(id: string, options?: CallOptions): Promise<Operation> {
     const path = pathOf('operations', id, 'resume');
-    return this.#transport.call({ method: 'POST', path, isRepeatable: true }, options);
+    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: { id: 'string' } }, options);
   }
 
   /** Resolves when it is done, cancelled or failed; a paused one is waited for. */

@@ -16,11 +16,11 @@ export class Stats {
 
   /** Every step of the range, those in which nothing happened too. */
   get(query: StatsQuery = {}, options?: CallOptions): Promise<StatsSeries> {
-    return this.#transport.call({ method: 'GET', path: '/v1/stats', query }, options);
+    return this.#transport.call({ method: 'GET', path: '/v1/stats', query, due: { data: 'object' } }, options);
   }
 
   /** The last minute, and what is in trouble. */
   now(options?: CallOptions): Promise<StatsNow> {
-    return this.#transport.call({ method: 'GET', path: '/v1/stats/now' }, options);
+    return this.#transport.call({ method: 'GET', path: '/v1/stats/now', due: { troubles: 'object' } }, options);
   }
 }

@@ -19,20 +19,30 @@ export class Subscriptions {
   /** Of an identical one the service answers with the one that is there; so this is safe to repeat. */
   create(input: SubscriptionInput, options?: CallOptions): Promise<Subscription> {
     const body = encode(input);
-    return this.#transport.call({ method: 'POST', path: '/v1/subscriptions', body, isRepeatable: true }, options);
+    const call = {
+      method: 'POST',
+      path: '/v1/subscriptions',
+      body,
+      isRepeatable: true,
+      due: { id: 'string' },
+    } as const;
+    return this.#transport.call(call, options);
   }
 
   list(query: SubscriptionQuery = {}, options?: CallOptions): List<Subscription> {
     return new List(query, (page) =>
-      this.#transport.call({ method: 'GET', path: '/v1/subscriptions', query: { ...query, ...page } }, options),
+      this.#transport.call(
+        { method: 'GET', path: '/v1/subscriptions', query: { ...query, ...page }, due: { data: 'object' } },
+        options,
+      ),
     );
   }
 
   get(id: string, options?: CallOptions): Promise<Subscription> {
-    return this.#transport.call({ method: 'GET', path: pathOf('subscriptions', id) }, options);
+    return this.#transport.call({ method: 'GET', path: pathOf('subscriptions', id), due: { id: 'string' } }, options);
   }
 
   async delete(id: string, options?: CallOptions): Promise<void> {
-    await this.#transport.call({ method: 'DELETE', path: pathOf('subscriptions', id) }, options);
+    await this.#transport.delete(pathOf('subscriptions', id), options);
   }
 }
