@@ -7,6 +7,7 @@ import { BULK_FLAGS, followOperation, perSecondOf, refuseBesideId } from '../bul
 import { whereGiven } from '../command.ts';
 import { readRange } from '../input/time-flag.ts';
 import { print, printJson } from '../output.ts';
+import { printable } from '../terminal.ts';
 
 const FOR_MANY = ['type', 'missing-only', ...Object.keys(BULK_FLAGS)];
 
@@ -49,7 +50,9 @@ async function replayOne(asking: Asking, named: Named): Promise<void> {
   const deliveries = await client.events.replay(id, named);
   if (isJson) for (const delivery of deliveries) await printJson(delivery);
   else
-    await print(deliveries.length === 0 ? 'No subscription wants it now.' : deliveries.map((one) => one.id).join('\n'));
+    await print(
+      deliveries.length === 0 ? 'No subscription wants it now.' : deliveries.map((one) => printable(one.id)).join('\n'),
+    );
 }
 
 async function replayMany(asking: Asking, named: Named): Promise<number | void> {

@@ -10,6 +10,7 @@ import type { ToolStore } from '../../store/store.ts';
 import { JSON_FLAG, partsOf, whereGiven } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
+import { printable } from '../terminal.ts';
 import { STORE_SETTINGS, withStore, withStoreOrNew } from '../with-store.ts';
 import { mintKey } from './mint-key.ts';
 import type { KeyRequest } from './mint-key.ts';
@@ -92,7 +93,7 @@ async function createThroughService(line: CommandLine, request: KeyRequest): Pro
   if (line.has('json')) await printJson(created);
   else {
     tell(describe(key));
-    await print(secret);
+    await print(printable(secret));
   }
   return 0;
 }

@@ -6,9 +6,10 @@ import { nextCommand } from '../next-command.ts';
 const SHOWN_MAX = 10;
 
 export function describeAccepted({ event_id: id, type, deliveries }: AcceptedEvent): string {
-  const head = `${id}  ${printable(type)}  accepted`;
-  if (deliveries.length === 0) return `${head}; no subscription wants it: ${nextCommand(`explain --event ${id}`)}`;
-  const shown = deliveries.slice(0, SHOWN_MAX).map((one) => `  ${one.id}  → ${one.destination_id}`);
+  const head = printable(`${id}  ${type}  accepted`);
+  if (deliveries.length === 0)
+    return `${head}; no subscription wants it: ${printable(nextCommand(`explain --event ${id}`))}`;
+  const shown = deliveries.slice(0, SHOWN_MAX).map((one) => printable(`  ${one.id}  → ${one.destination_id}`));
   const more = deliveries.length > SHOWN_MAX ? [`  … and ${deliveries.length - SHOWN_MAX} more`] : [];
   return [head, ...shown, ...more].join('\n');
 }

@@ -62,5 +62,5 @@ function describe(subscription: Explanation['subscriptions'][number]): string {
     const mark = holds ? paint('green', '✔') : paint('red', '✘');
     return `  ${mark} ${printable(`${path} ${operator} ${JSON.stringify(expected)}; found ${JSON.stringify(found)}`)}`;
   });
-  return [`${id}  → ${destination}`, `  ${verdict}`, ...conditions].join('\n');
+  return [printable(`${id}  → ${destination}`), `  ${verdict}`, ...conditions].join('\n');
 }
