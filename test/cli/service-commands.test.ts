@@ -379,7 +379,7 @@ test('a mistake names the flag; what fails says how to go on', async () => {
     [2, /--status: "broken" is not one of active, paused/, 'destinations', 'list', '--status', 'broken'],
     [2, /--limit: "0" is not a whole number from 1 to 10000/, 'events', 'list', '--limit', '0'],
     [2, /--since: "soon" is no time/, 'events', 'list', '--since', 'soon'],
-    [2, /URL is missing: destinations create https/, 'destinations', 'create'],
+    [2, /URL is missing: destinations create https.*--url names the service/, 'destinations', 'create'],
     [2, /"evt_1" is not the id of a destination; they begin with dst_/, 'destinations', 'get', 'evt_1'],
     [2, /"dst_1" is not the id of an event; they begin with evt_/, 'events', 'get', 'dst_1'],
     [2, /say what to change: --status/, 'destinations', 'update', 'dst_1'],
@@ -432,6 +432,12 @@ test('a mistake names the flag; what fails says how to go on', async () => {
   for (const [code, message, ...argv] of mistakes) {
     const filled = argv.map((word) => (word === 'DST' ? id : word));
     assert.match(await fails(code, ...filled, ...where), message, argv.join(' '));
+  }
+  assert.match(await fails(2, 'destinations', 'create', '--url', receiver.url), /^postrider: URL is missing/);
+  await run('publish', 'order.paid', '--key', 'taken');
+  for (const flag of ['--key', '--idempotency-key']) {
+    const refused = await fails(1, 'publish', 'order.sent', flag, 'taken', ...where);
+    assert.match(refused, new RegExp(`^postrider: ${flag}: .*idempotency_key_conflict`));
   }
   const away = await fails(1, 'events', 'list', '--url', NOWHERE, '--key', service.key);
   assert.match(away, /no answer from http:\/\/127\.0\.0\.1:2 .*ECONNREFUSED.*"bin\/postrider serve" starts one/);

@@ -33,7 +33,7 @@ export function serviceCommand(
     flags: { ...declaration.flags, ...withoutThoseOf(declaration) },
     async run(line) {
       const connection = connect(line);
-      const code = await askService(connection, nameOfParam(declaration), (client, module) =>
+      const code = await askService(connection, nameOfParam(declaration, line), (client, module) =>
         work({ client, module, line, isJson: line.has('json'), connection }),
       );
       return code ?? 0;
@@ -46,11 +46,12 @@ function withoutThoseOf({ flags }: Declaration): Command['flags'] {
   return Object.fromEntries(Object.entries(CONNECTION_FLAGS).filter(([name]) => !Object.hasOwn(flags, name)));
 }
 
-/** `/filter/$.total` is what --filter gave; `/url` the word URL. */
-function nameOfParam({ flags, words }: Declaration): NameOfParam {
+/** `/filter/$.total` is what --filter gave; `/url` the word URL. Of two flags for one thing, the one that is given. */
+function nameOfParam({ flags, words }: Declaration, line: CommandLine): NameOfParam {
   return (param) => {
     const [member = ''] = param.replace(/^\//, '').split('/');
-    const flag = Object.entries(flags).find(([name, one]) => (one.param ?? name.replaceAll('-', '_')) === member)?.[0];
+    const able = Object.keys(flags).filter((name) => (flags[name]!.param ?? name.replaceAll('-', '_')) === member);
+    const flag = able.find((name) => line.textOf(name) !== null) ?? able[0];
     if (flag !== undefined) return `--${flag}`;
     return words.find((word) => word.toLowerCase() === member || word === PARAM_WORDS[member]) ?? null;
   };

@@ -1,6 +1,8 @@
-import { requireWord } from '../command.ts';
+import { readConnection } from '../api/connection.ts';
 import { printResult } from '../api/print-result.ts';
 import { serviceCommand } from '../api/service-command.ts';
+import { requireWord } from '../command.ts';
+import type { CommandLine } from '../command.ts';
 import { DESTINATION_FLAGS, readDestinationFlags, readSecret, SECRET_FLAG } from './destination-flags.ts';
 
 export const createDestinationCommand = serviceCommand(
@@ -18,9 +20,18 @@ export const createDestinationCommand = serviceCommand(
   },
   async (asking) => {
     const { client, line } = asking;
-    const url = requireWord(line, 0, { what: 'URL', example: 'destinations create https://example.com/hooks' });
     const options = { ...(await readDestinationFlags(line)), ...(await readSecret(line)) };
-    const destination = await client.destinations.create({ url, ...options });
+    const destination = await client.destinations.create({ url: urlOf(line), ...options });
     await printResult(asking, destination);
   },
+  (line) => {
+    // First: whoever gave it as --url would be asked for a key for it.
+    urlOf(line);
+    return readConnection(line);
+  },
 );
+
+function urlOf(line: CommandLine): string {
+  const hint = line.textOf('url') === null ? '' : '; --url names the service';
+  return requireWord(line, 0, { what: 'URL', example: `destinations create https://example.com/hooks${hint}` });
+}
