@@ -47,6 +47,10 @@ describe('is genuine', () => {
     'a Request of Fetch': () => fetched(),
     'parsed by nobody, with the raw body beside': () => ({ headers: headersOf(), rawBody: Buffer.from(BODY) }),
     'with the raw body in the place of the parsed one': () => ({ headers: headersOf(), body: Buffer.from(BODY) }),
+    'with headers as they were written': () => {
+      const headers = Object.entries(headersOf()).map(([name, value]) => [name.toUpperCase(), value]);
+      return { headers: Object.fromEntries(headers) as Record<string, string>, body: BODY };
+    },
     'with the body as text': () => ({ headers: headersOf(), body: BODY }),
   };
   for (const [what, request] of Object.entries(requests)) {

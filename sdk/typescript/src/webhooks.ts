@@ -24,7 +24,10 @@ type FetchRequest = {
   bodyUsed: boolean;
 };
 
-/** Node's IncomingMessage, and what Express and Fastify make of it; `body` or `rawBody` may have the raw body. */
+/**
+ * Node's IncomingMessage, and what Express, Fastify and serverless platforms make of it, names of headers in any case;
+ * `body` or `rawBody` may have the raw body.
+ */
 type NodeRequest = {
   headers: Record<string, string | string[] | undefined>;
   body?: unknown;
@@ -88,7 +91,10 @@ function checkOptions({ toleranceSeconds, maxBytes }: VerifyOptions): void {
 }
 
 function headerOf({ headers }: WebhookRequest, name: string): string {
-  const value = typeof headers.get === 'function' ? headers.get(name) : (headers as NodeRequest['headers'])[name];
+  const value =
+    typeof headers.get === 'function'
+      ? headers.get(name)
+      : Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
   if (typeof value !== 'string' || value === '') throw new WebhookVerificationError(`there is no header ${name}`);
   return value;
 }
