@@ -178,6 +178,14 @@ export function pendingStatement({ name, idType }: OutboxTable): string {
   return `SELECT count(*)::int AS count FROM ${name} WHERE id = ANY($1::${idType}[]) AND ${PENDING}`;
 }
 
+/** Those of $1 that another transaction has locked. */
+export function lockedStatement({ name, idType }: OutboxTable): string {
+  const those = `id = ANY($1::${idType}[])`;
+  return `
+  WITH free AS MATERIALIZED (SELECT id FROM ${name} WHERE ${those} FOR UPDATE SKIP LOCKED)
+  SELECT id::text AS id FROM ${name} WHERE ${those} AND id NOT IN (SELECT id FROM free)`;
+}
+
 export function publishedStatement({ name, idType }: OutboxTable, isKept: boolean): string {
   const those = `id = ANY($1::${idType}[])`;
   return isKept

@@ -1,8 +1,10 @@
 // What a relay asks of an outbox: the next rows, and to be rid of those that are published or refused. It walks on from
 // where it was, past the remains of deleted rows, and begins again at the front for what was committed behind it.
 import type { Clock } from '../runtime/clock.ts';
+import { isLockTimeout } from '../store/postgres/wire/errors.ts';
 import {
   isEmptyStatement,
+  lockedStatement,
   OutboxError,
   pendingStatement,
   publishedStatement,
@@ -41,6 +43,8 @@ export class Outbox {
   #walk = { beganAt: 0, beginningMs: 0, isComplete: true };
   #readableAt = 0;
   #rows: number;
+  /** A row that is done with was not to be had: before others are written it is asked which to leave. */
+  #meetsLocks = false;
 
   constructor(
     options: { pool: Pool; table: OutboxTable; isKept: boolean; clock: Clock },
@@ -58,6 +62,7 @@ export class Outbox {
       published: publishedStatement(table, isKept),
       refused: refusedStatement(table),
       pending: pendingStatement(table),
+      locked: lockedStatement(table),
       isEmpty: isEmptyStatement(table),
     };
   }
@@ -116,19 +121,41 @@ export class Outbox {
     return rows[0]!.isEmpty;
   }
 
-  /** Throws OutboxError where the database keeps them as they are. */
-  async removePublished(ids: readonly string[]): Promise<void> {
-    await this.#settle(this.#statements.published, [ids]);
+  /**
+   * Those that another transaction has locked, once such a one was met: a transaction that stays open would keep all
+   * others from being deleted with it.
+   */
+  async locked(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (!this.#meetsLocks) return new Set();
+    const { rows } = await this.#pool.query<{ id: string }>(this.#statements.locked, [ids]);
+    this.#meetsLocks = rows.length > 0;
+    return new Set(rows.map(({ id }) => id));
   }
 
-  /** Throws OutboxError where the database keeps them as they are. */
-  async setAside(refused: ReadonlyMap<string, Refusal>): Promise<void> {
+  /** Returns false where one is locked. Throws OutboxError where the database keeps them as they are. */
+  removePublished(ids: readonly string[]): Promise<boolean> {
+    return this.#settle(this.#statements.published, [ids]);
+  }
+
+  /** Returns false where one is locked. Throws OutboxError where the database keeps them as they are. */
+  setAside(refused: ReadonlyMap<string, Refusal>): Promise<boolean> {
     const errors = [...refused.values()].map((refusal) => JSON.stringify(refusal));
-    await this.#settle(this.#statements.refused, [[...refused.keys()], errors]);
+    return this.#settle(this.#statements.refused, [[...refused.keys()], errors]);
+  }
+
+  async #settle(statement: string, values: [ids: readonly string[], errors?: readonly string[]]): Promise<boolean> {
+    try {
+      await this.#write(statement, values);
+      return true;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      this.#meetsLocks = true;
+      return false;
+    }
   }
 
   /** Rows that are gone somebody has deleted meanwhile. Those that are pending still would be published for ever. */
-  async #settle(statement: string, values: [ids: readonly string[], errors?: readonly string[]]): Promise<void> {
+  async #write(statement: string, values: [ids: readonly string[], errors?: readonly string[]]): Promise<void> {
     const [ids] = values;
     const { rowCount } = await this.#pool.query(statement, values);
     if (rowCount === ids.length) return;

@@ -29,6 +29,8 @@ type PublishingOptions = {
   isOnce: boolean;
   unsettled: Unsettled;
   onSettled: (settled: { published: number; refused: ReadonlyMap<string, Refusal> }) => void;
+  /** Of rows that are done with another transaction has so many locked, which wait; 0: no more. */
+  onLocked: (count: number, pauseMs: number) => void;
   onTrouble: (trouble: Trouble, pauseMs: number) => void;
   onRecovery: () => void;
 };
@@ -52,6 +54,7 @@ export class Publishing {
   #isEnding = false;
   /** There is nothing more to read: of `isOnce`. */
   #isReadOut = false;
+  #hasLocked = false;
   #change = Promise.withResolvers<void>();
 
   constructor(options: PublishingOptions) {
@@ -210,26 +213,40 @@ export class Publishing {
 
   // ── Settle ──
 
-  /** Goes on until nothing more can come. */
+  /** Goes on until nothing more can come. Rows that are locked then stay, and are published again under their keys. */
   async #settle(): Promise<void> {
     const { unsettled } = this.#options;
+    const isLast = (): boolean => this.#isEnding && this.#requests === 0;
     for (;;) {
-      if (unsettled.size > 0) await this.#settleAll();
-      else if (this.#isEnding && this.#requests === 0) return;
-      else await this.#nextChange();
+      const wasLast = isLast();
+      const isStuck = unsettled.size > 0 && !(await this.#settleFree());
+      if (unsettled.size === 0 ? isLast() : isStuck && wasLast) return;
+      if (unsettled.size === 0) await this.#nextChange();
+      else if (isStuck) await this.#nextChange(POLL_MS);
     }
   }
 
-  async #settleAll(): Promise<void> {
+  /** Returns false where all are locked. */
+  async #settleFree(): Promise<boolean> {
     const { outbox, unsettled, onSettled } = this.#options;
-    const settled = [...unsettled];
+    const locked = await outbox.locked([...unsettled.keys()]);
+    this.#tellOfLocked(locked.size);
+    const settled = [...unsettled].filter(([id]) => !locked.has(id));
+    if (settled.length === 0) return false;
     const published = settled.filter(([, refusal]) => refusal === null).map(([id]) => id);
     const refused = new Map(settled.filter((one): one is [string, Refusal] => one[1] !== null));
-    if (published.length > 0) await outbox.removePublished(published);
-    if (refused.size > 0) await outbox.setAside(refused);
+    if (published.length > 0 && !(await outbox.removePublished(published))) return true;
+    if (refused.size > 0 && !(await outbox.setAside(refused))) return true;
     for (const [id] of settled) unsettled.delete(id);
     onSettled({ published: published.length, refused });
     this.#changed();
+    return true;
+  }
+
+  #tellOfLocked(count: number): void {
+    if (this.#hasLocked === count > 0) return;
+    this.#hasLocked = count > 0;
+    this.#options.onLocked(count, POLL_MS);
   }
 
   // ── Telling each other ──

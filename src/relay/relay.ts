@@ -135,6 +135,11 @@ export class Relay {
       isOnce,
       unsettled: this.#unsettled,
       onSettled: (settled) => onNews({ kind: 'settled', ...settled }),
+      onLocked: (count, pauseMs) => {
+        const message = `of the rows that are done with, ${count} are locked by another transaction`;
+        if (count > 0) onNews({ kind: 'trouble', with: 'source', message, pauseMs });
+        else onNews({ kind: 'recovered', with: 'source' });
+      },
       onTrouble: ({ message }, pauseMs) => {
         onNews({ kind: 'trouble', with: 'service', message, pauseMs });
         if (isOnce && this.#service.failingForMs > GIVE_UP_MS) publishing.end();

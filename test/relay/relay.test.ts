@@ -1,13 +1,14 @@
 // `postrider relay` between a real PostgreSQL and a real service: what was committed is published once, nothing else.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Api } from '../e2e/api.ts';
 import { blocksOf } from '../docs/blocks.ts';
 import { environmentOf, runCommand, Service } from '../e2e/service.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
-import { acceptedOf, keyFor, RelayProcess, schemaOf, startRelay } from './relaying.ts';
+import { acceptedOf, countKeys, keyFor, RelayProcess, schemaOf, startRelay } from './relaying.ts';
 
 const DATABASE = 'relay_source';
 const service = new Service();
@@ -225,6 +226,34 @@ test('two relays at once: one publishes, the other takes over', async (t) => {
     'and --once waits for what another publishes',
   );
   assert.equal((await acceptedOf(api, 'two.relays')).length, 3001);
+});
+
+test('a row that another transaction has locked waits by itself, and no others for it', async (t) => {
+  await client.query(await schemaOf(['--table', 'locked']));
+  const insert = "INSERT INTO locked (type, body) VALUES ('locked.row', '{}') RETURNING id";
+  const { rows } = await client.query<{ id: string }>(insert);
+  await client.query(insert);
+  const holder = new Client({ connectionString: postgres.urlOf(DATABASE) });
+  await holder.connect();
+  t.after(() => holder.end());
+  await holder.query('BEGIN');
+  await holder.query('SELECT FROM locked WHERE id = $1 FOR KEY SHARE', [rows[0]!.id]);
+  const first = new RelayProcess(service, flags('--table', 'locked'));
+  t.after(() => first.signal('SIGKILL'));
+  const told = await first.said('trouble');
+  assert.match(told['message'] as string, /^of the rows that are done with, 1 are locked by another transaction$/);
+  while ((await rowsOf('locked')).length > 1) await setImmediate();
+  await client.query(insert);
+  while ((await rowsOf('locked')).length > 1) await setImmediate();
+  assert.deepEqual(await first.signal('SIGTERM'), { code: 0, signal: null }, 'nothing is waited for');
+  assert.deepEqual(await rowsOf('locked', 'id'), [{ id: rows[0]!.id }]);
+  const second = startRelay(t, service, flags('--table', 'locked'));
+  await second.said('trouble');
+  await holder.query('COMMIT');
+  await second.said('recovered');
+  while ((await rowsOf('locked')).length > 0) await setImmediate();
+  const keys = countKeys(await acceptedOf(api, 'locked.row'));
+  assert.deepEqual([...keys.values()], [1, 1, 1]);
 });
 
 test('ids of 64 bits and of text; a table in a schema; what is kept is marked', async () => {
