@@ -72,10 +72,11 @@ test('a request without a Host is refused', async () => {
   connection.socket.destroy();
 });
 
-test('the URL and headers have 16 KiB', async () => {
+test('the URL and headers have 16 KiB, and there are 1,000 headers', async () => {
   for (const request of [
     head(`GET /v1/events?x=${'x'.repeat(17_000)}`),
     head('GET /v1/events', { 'x-a': 'x'.repeat(17_000) }),
+    head('GET /v1/events').replace('\r\n\r\n', `\r\n${'a: b\r\n'.repeat(1_100)}\r\n`),
   ]) {
     const connection = new Connection(port);
     await connection.send(request);

@@ -2260,7 +2260,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `invalid_request`: The URL and the headers are longer than 16 KiB. The connection is closed. */
+        /** @description `invalid_request`: The URL and the headers are longer than 16 KiB, or there are more than 1,000 headers. The connection is closed. */
         HeadersTooLarge: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];

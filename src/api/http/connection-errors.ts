@@ -56,7 +56,11 @@ function refusalOf({ code }: { code?: string }): Refusal {
   };
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return refuse(431, 'Request Header Fields Too Large', 'the URL and headers are longer than 16 KiB');
+      return refuse(
+        431,
+        'Request Header Fields Too Large',
+        'the URL and headers are longer than 16 KiB, or there are more than 1,000 headers',
+      );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return refuse(408, 'Request Timeout', 'the request took too long: headers have 10 s, the whole of it 30 s');
     default:

@@ -51,7 +51,8 @@ export const REFUSALS: Readonly<Record<number, Refusal>> = {
   431: {
     name: 'HeadersTooLarge',
     code: 'invalid_request',
-    description: 'The URL and the headers are longer than 16 KiB. The connection is closed.',
+    description:
+      'The URL and the headers are longer than 16 KiB, or there are more than 1,000 headers. The connection is closed.',
     example: 'Send shorter headers.',
   },
 };
