@@ -201,6 +201,8 @@ export type ReplayResult =
   | { result: 'stale' | 'not_found' | 'too_old' };
 
 export const SCHEDULED_PAGE = 500;
+/** With headers and bodies as long as they may be about 2 MiB. */
+export const ATTEMPTS_PAGE = 50;
 export const DELIVERIES_SHOWN_MAX = 10_000;
 
 export type ScheduledPageRequest = {
@@ -308,7 +310,10 @@ interface HistoryStore {
    * deletion has ended counts as what it was. `next`: where the following ones start (`before`); null: these were all.
    */
   countDeliveries(request: CountRequest & PageRequest<DeliveryId>): Promise<CountedDeliveries>;
+  /** With its first attempts: a page of ATTEMPTS_PAGE of them; a shorter one has all. */
   readDelivery(request: { environment: number; id: DeliveryId }): Promise<DeliveryWithAttempts | null>;
+  /** The page of attempts that follow the `after`th. */
+  readAttempts(request: { id: DeliveryId; after: number }): Promise<StoredAttempt[]>;
   /** As lists show them, in any order; those that are not there are left out. At most READ_DELIVERIES_MAX of them. */
   readDeliveries(request: { environment: number; ids: readonly DeliveryId[] }): Promise<Delivery[]>;
   /**

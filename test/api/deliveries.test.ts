@@ -239,6 +239,24 @@ test('a filter by an id of nothing gives an empty page', async () => {
   }
 });
 
+test('of very many attempts the single read has every one too, read from the store some at a time', async (t) => {
+  const { delivery } = await schedule();
+  for (let made = 0; made < 120; made++) await record(delivery, {}, 'retrying');
+  const store = { ...api.store };
+  t.after(() => Object.assign(api.store, store));
+  // Meanwhile there is another one, which the count at the beginning of the answer does not know.
+  api.store.readAttempts = async (request) => {
+    if (request.after === 100) await record(delivery, {}, 'retrying');
+    return store.readAttempts(request);
+  };
+  const { retries, attempt_count } = await read(delivery.id);
+  assert.equal(attempt_count, 120);
+  assert.deepEqual(
+    (retries as Json[]).map(({ attempt }) => attempt),
+    Array.from({ length: 120 }, (_, i) => i + 1),
+  );
+});
+
 test('a filter that cannot be is named', async () => {
   for (const query of ['status=done', 'status=', 'since=x', 'until=2026-01-31T00:00', 'limit=0', 'order=asc']) {
     for (const list of ['/v1/deliveries', '/v1/dlq']) {

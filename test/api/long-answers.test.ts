@@ -9,8 +9,7 @@ import Fastify from 'fastify';
 import { pieceDelivery } from '../../src/api/output/delivery-answer.ts';
 import { piecePage, sendPieces } from '../../src/api/output/pieces.ts';
 import type { Piece } from '../../src/api/output/pieces.ts';
-import type { StoredAttempt } from '../../src/model/attempt.ts';
-import type { Delivery } from '../../src/model/delivery.ts';
+import type { DeliveryWithAttempts } from '../../src/model/delivery.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { addDestination, startApi } from './harness.ts';
 import type { Api, Json } from './harness.ts';
@@ -111,10 +110,9 @@ test('the attempts of a delivery are written one by one, and others have their t
   let breaks = 0;
   const piecesOf = (some: readonly object[]) =>
     pieceDelivery(
+      api.services,
       reply,
-      { id: 'd', attempts: some as StoredAttempt[] } as unknown as Delivery & {
-        attempts: StoredAttempt[];
-      },
+      { id: 'd', attemptCount: some.length, attempts: some } as unknown as DeliveryWithAttempts,
       async () => void breaks++,
     );
   let text = '';
@@ -128,7 +126,7 @@ test('the attempts of a delivery are written one by one, and others have their t
     retries.map(({ attempt, response_headers }) => [attempt, response_headers]),
     [1, 2, 3].map((n) => [n, { a: ['1'] }]),
   );
-  assert.equal((await Array.fromAsync(piecesOf([]))).join(''), '{"id":"d","retries":[]}');
+  assert.equal((await Array.fromAsync(piecesOf([]))).join(''), '{"id":"d","attempt_count":0,"retries":[]}');
 });
 
 test('the rows of a page are written one by one, and others have their turn between them', async () => {

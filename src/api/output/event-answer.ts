@@ -2,9 +2,9 @@
 import type { FastifyReply } from 'fastify';
 import type { AcceptedEvent } from '../../accept/accept.ts';
 import type { Event, ScheduledDelivery } from '../../model/event.ts';
-import { delay } from '../../runtime/clock.ts';
-import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE, StoreError } from '../../store/store.ts';
+import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../store/store.ts';
 import type { EventWithBody, ScheduledPageRequest } from '../../store/store.ts';
+import { readPatiently } from './pieces.ts';
 import type { Piece } from './pieces.ts';
 import { presentEventWithDeliveries, presentScheduled } from './present.ts';
 import { acceptedEvent, scheduledDelivery } from '../schemas/event.ts';
@@ -16,9 +16,6 @@ type Pages = Iterable<ScheduledDelivery[]> | AsyncIterable<ScheduledDelivery[]>;
 /** Serialisers are looked up by these objects. */
 const ACCEPTED_EVENT: Record<string, unknown> = { ...acceptedEvent };
 const SCHEDULED_DELIVERY: Record<string, unknown> = { ...scheduledDelivery };
-
-const PAGE_TRIES = 3;
-const PAGE_RETRY_MS = 500;
 
 /** What the answer to an event's POST is: of a repeat what the first answer listed, with statuses as they are now. */
 export function pieceAccepted(services: Services, reply: FastifyReply, accepted: AcceptedEvent): AsyncGenerator<Piece> {
@@ -86,25 +83,12 @@ async function* readShown(
 async function* readPages(services: Services, request: ScheduledPageRequest): AsyncGenerator<ScheduledDelivery[]> {
   let { after } = request;
   for (;;) {
-    const page = await readPage(services, { ...request, after });
+    const asked = { ...request, after };
+    const page = await readPatiently(services, 'deliveries of an event', () =>
+      services.store.readScheduledDeliveries(asked),
+    );
     yield page;
     if (page.length < SCHEDULED_PAGE) return;
     after = page.at(-1)!.id;
-  }
-}
-
-/** What precedes a page may be on its way already, and other events of a batch are committed: hence more than a try. */
-async function readPage({ store, clock, log }: Services, request: ScheduledPageRequest): Promise<ScheduledDelivery[]> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await store.readScheduledDeliveries(request);
-    } catch (error) {
-      if (error instanceof StoreError && error.code === 'unavailable' && tries < PAGE_TRIES) {
-        await delay(clock, PAGE_RETRY_MS);
-        continue;
-      }
-      log.error({ err: error }, 'deliveries of an event cannot be read: its answer is cut off where it has begun');
-      throw error;
-    }
   }
 }

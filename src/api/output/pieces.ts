@@ -2,6 +2,9 @@
 // the connection holds, however long the answer and however slow its reader.
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { delay } from '../../runtime/clock.ts';
+import { StoreError } from '../../store/store.ts';
+import type { ApiServices } from '../services.ts';
 import { JSON_TYPE } from './error-response.ts';
 
 export type Piece = string | Uint8Array;
@@ -10,6 +13,8 @@ export type Piece = string | Uint8Array;
 export type TakeBreak = () => Promise<void>;
 
 const CHUNK_BYTES = 65_536;
+const PAGE_TRIES = 3;
+const PAGE_RETRY_MS = 500;
 
 /** What an answer in pieces keeps in memory until it is sent, beside the chunk that is under way. */
 const bytesInMemory = new WeakMap<Readable, number>();
@@ -57,6 +62,29 @@ export async function* piecePage<Row>(
     separator = ',';
   }
   yield `],"has_more":${hasMore},"next_cursor":${JSON.stringify(nextCursor)}}`;
+}
+
+/**
+ * The next page of what an answer shows. What precedes it may be on its way already, and other events of a batch are
+ * committed: hence more than a try.
+ */
+export async function readPatiently<Page>(
+  { clock, log }: Pick<ApiServices, 'clock' | 'log'>,
+  what: string,
+  read: () => Promise<Page>,
+): Promise<Page> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'unavailable' && tries < PAGE_TRIES) {
+        await delay(clock, PAGE_RETRY_MS);
+        continue;
+      }
+      log.error({ err: error }, `${what} cannot be read: the answer is cut off where it has begun`);
+      throw error;
+    }
+  }
 }
 
 async function* continueWith(first: Buffer, rest: AsyncGenerator<Buffer, Buffer>): AsyncGenerator<Buffer> {

@@ -33,7 +33,8 @@ export function addDeliveryRoutes(
     const id = readDeliveryId(params, 'id');
     const found = await store.readDelivery({ environment: caller.environment, id });
     if (found === null) throw notFound('delivery_not_found');
-    return sendPieces(reply, pieceDelivery(reply, found, takeBreak), { status: 200, inMemory: sizeOf(found.attempts) });
+    const pieces = pieceDelivery(services, reply, found, takeBreak);
+    return sendPieces(reply, pieces, { status: 200, inMemory: sizeOf(found.attempts) });
   });
 
   app.post('/v1/deliveries/:id/retry', retrying, async ({ caller, params }, reply) => {

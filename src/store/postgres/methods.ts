@@ -42,7 +42,7 @@ import {
 import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
 import { readHealth } from './queries/deliveries/health.ts';
 import { countDeliveries } from './queries/deliveries/count-deliveries.ts';
-import { listDeliveries, readDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
+import { listDeliveries, readAttempts, readDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
 import { recordResults } from './queries/deliveries/recording.ts';
 import { replayDead, retryDelivery } from './queries/deliveries/send-again.ts';
 import { acceptEvents } from './queries/events/accepting.ts';
@@ -115,6 +115,7 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
     listDeliveries: (request) => run(listDeliveries, context, request),
     countDeliveries: (request) => run(countDeliveries, context, request),
     readDelivery: (request) => run(readDelivery, context, request),
+    readAttempts: (request) => run(readAttempts, context, request),
     readDeliveries: (request) => run(readDeliveries, context, request),
     retryDelivery: (request) => run(retryDelivery, context, request),
     replayDead: (request) => run(replayDead, context, request),

@@ -30,7 +30,7 @@ import {
 import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
 import { readHealth } from './queries/deliveries/health.ts';
 import { countDeliveries } from './queries/deliveries/count-deliveries.ts';
-import { listDeliveries, readDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
+import { listDeliveries, readAttempts, readDeliveries, readDelivery } from './queries/deliveries/read-deliveries.ts';
 import { recordResults } from './queries/deliveries/record.ts';
 import { replayDead, retryDelivery } from './queries/deliveries/send-again.ts';
 import { acceptEvents, replayEvent } from './queries/events/accept.ts';
@@ -105,6 +105,7 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     listDeliveries: (request) => reader.run(listDeliveries, request),
     countDeliveries: (request) => reader.run(countDeliveries, request),
     readDelivery: (request) => reader.run(readDelivery, request),
+    readAttempts: (request) => reader.run(readAttempts, request),
     readDeliveries: (request) => reader.run(readDeliveries, request),
     retryDelivery: (request) => writer.run(retryDelivery, request),
     replayDead: (request) => writer.run(replayDead, request),
@@ -170,6 +171,7 @@ export const QUERIES = {
   listDeliveries,
   countDeliveries,
   readDelivery,
+  readAttempts,
   readDeliveries,
   retryDelivery,
   replayDead,

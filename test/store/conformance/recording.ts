@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DestinationHealth } from '../../../src/model/destination.ts';
+import { ATTEMPTS_PAGE } from '../../../src/store/store.ts';
 import { afterResult, triggerOf } from '../../../src/model/transitions.ts';
 import { DAY, HOUR, LIVE, START, attempt, die, result, retryAt, succeed } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
@@ -193,16 +194,19 @@ function testHistory(makeScene: MakeScene): void {
       delivery.responseCodes,
       Array.from({ length: 50 }, (_, i) => 500 + ((i + 5) % 20)),
     );
+    assert.equal(delivery.attempts.length, ATTEMPTS_PAGE);
+    const attempts = [...delivery.attempts, ...(await scene.store.readAttempts({ id, after: ATTEMPTS_PAGE }))];
     assert.deepEqual(
-      delivery.attempts.map((one) => one.attempt),
+      attempts.map((one) => one.attempt),
       Array.from({ length: 55 }, (_, i) => i + 1),
     );
-    const withBody = delivery.attempts.filter((one) => one.responseBody !== null).map((one) => one.attempt);
+    assert.deepEqual(await scene.store.readAttempts({ id, after: 55 }), []);
+    const withBody = attempts.filter((one) => one.responseBody !== null).map((one) => one.attempt);
     assert.deepEqual(
       withBody,
       Array.from({ length: 20 }, (_, i) => i + 36),
     );
-    assert.ok(delivery.attempts.every((one) => one.responseHeaders !== null));
+    assert.ok(attempts.every((one) => one.responseHeaders !== null));
   });
 }
 

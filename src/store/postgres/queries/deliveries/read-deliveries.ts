@@ -1,15 +1,17 @@
 // Deliveries as operators look at them: one with its history, and lists, newest first. A list is one or more index
 // ranges in the order of ids, merged, each read as far as the page may need; each row is then looked at once more,
 // because what it reads as may differ from its status.
+import type { StoredAttempt } from '../../../../model/attempt.ts';
 import type { Delivery } from '../../../../model/delivery.ts';
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import type { DeliveryId, DestinationId } from '../../../../model/id.ts';
 import { toAttempt } from '../../../rows/attempt-rows.ts';
 import type { AttemptRow } from '../../../rows/attempt-rows.ts';
 import { deliveryStatusCode, isUnfinished } from '../../../rows/codec.ts';
 import { STATUS_CHOICES, createMatcher, statusesToRead } from '../../../rows/delivery-filter.ts';
 import { toDelivery } from '../../../rows/delivery-rows.ts';
 import { idRange } from '../../../rows/page.ts';
+import { ATTEMPTS_PAGE } from '../../../store.ts';
 import type { DeliveryFilter } from '../../../store.ts';
 import type { Read } from '../../context.ts';
 import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
@@ -91,19 +93,25 @@ const SELECT_ATTEMPTS = statement<AttemptRow>(
   'attempts_of_delivery',
   `SELECT n, trigger, started_at, duration_ms, outcome, response_code, response_headers, response_body,
           response_truncated::int4 AS response_truncated, error
-   FROM attempts WHERE shard = $1::int2 AND delivery_id = $2 ORDER BY n`,
+   FROM attempts WHERE shard = $1::int2 AND delivery_id = $2 AND n > $3::int4 ORDER BY n LIMIT ${ATTEMPTS_PAGE}`,
 );
 
 export const readDelivery: Read<'readDelivery'> = ({ read, horizons }, request) =>
   read(async (tx) => {
     const [row, attempts] = await Promise.all([
       selectDelivery(tx, horizons, request),
-      tx.run(SELECT_ATTEMPTS, keyOf(request.id)),
+      selectAttempts(tx, request.id, 0),
     ]);
-    if (row === null) return null;
-    const history = attempts.map((attempt) => toAttempt({ ...attempt, error: decodeText(attempt.error) }));
-    return { ...toDelivery(row), attempts: history };
+    return row === null ? null : { ...toDelivery(row), attempts };
   });
+
+export const readAttempts: Read<'readAttempts'> = ({ look }, { id, after }) =>
+  look((tx) => selectAttempts(tx, id, after));
+
+async function selectAttempts(tx: Tx, id: DeliveryId, after: number): Promise<StoredAttempt[]> {
+  const rows = await tx.run(SELECT_ATTEMPTS, [...keyOf(id), after]);
+  return rows.map((row) => toAttempt({ ...row, error: decodeText(row.error) }));
+}
 
 export const readDeliveries: Read<'readDeliveries'> = ({ read, horizons }, request) =>
   read(async (tx) => (await selectDeliveries(tx, horizons, request)).map(toDelivery));

@@ -1,6 +1,7 @@
 // Deliveries as operators look at them: one with its history, and lists, newest first. A list is one or more index
 // ranges in the order of ids, merged; each row is then looked at once more, because what it reads as may differ from
 // what its index says (a deleted destination).
+import type { StoredAttempt } from '../../../../model/attempt.ts';
 import type { Delivery } from '../../../../model/delivery.ts';
 import { formatId, idBytes } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
@@ -10,6 +11,7 @@ import { deliveryStatusCode, isUnfinished } from '../../../rows/codec.ts';
 import { STATUS_CHOICES, createMatcher, statusesToRead } from '../../../rows/delivery-filter.ts';
 import { toDelivery } from '../../../rows/delivery-rows.ts';
 import { idRange } from '../../../rows/page.ts';
+import { ATTEMPTS_PAGE } from '../../../store.ts';
 import type { DeliveryFilter } from '../../../store.ts';
 import type { Read, ReadContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
@@ -27,7 +29,7 @@ type Stream = { ids: Statement<IdRow>; of: number | Uint8Array };
 const SELECT_ATTEMPTS = statement<AttemptRow>(`
   SELECT n, trigger, started_at, duration_ms, outcome, response_code, response_headers, response_body,
          response_truncated, error
-  FROM attempts WHERE delivery_id = ? ORDER BY n`);
+  FROM attempts WHERE delivery_id = ? AND n > ? ORDER BY n LIMIT ${ATTEMPTS_PAGE}`);
 
 const SELECT_OF_EVENT = statement<IdRow>(`
   SELECT id FROM deliveries WHERE event_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id DESC`);
@@ -61,8 +63,15 @@ export const readDelivery: Read<'readDelivery'> = ({ sql, read }, request) =>
     const id = idBytes(request.id);
     const row = sql(SELECT_DELIVERY).get(id, request.environment);
     if (row === undefined) return null;
-    return { ...toDelivery(row), attempts: sql(SELECT_ATTEMPTS).all(id).map(toAttempt) };
+    return { ...toDelivery(row), attempts: selectAttempts(sql, id, 0) };
   });
+
+export const readAttempts: Read<'readAttempts'> = ({ sql, read }, { id, after }) =>
+  read(() => selectAttempts(sql, idBytes(id), after));
+
+function selectAttempts(sql: ReadContext['sql'], id: Uint8Array, after: number): StoredAttempt[] {
+  return sql(SELECT_ATTEMPTS).all(id, after).map(toAttempt);
+}
 
 export const readDeliveries: Read<'readDeliveries'> = ({ sql, read }, { environment, ids }) =>
   read(() =>
