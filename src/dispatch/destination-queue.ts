@@ -45,7 +45,7 @@ export class DestinationQueue {
   readonly backlog: Backlog = new Backlog();
   readonly inFlight: InFlight = new InFlight();
   readonly pace: Pace;
-  readonly #window: Window = new Window();
+  #window: Window = new Window();
   readonly place: Place = new Place();
   #destination: DestinationWithKeys;
   #schedule: Schedule;
@@ -134,7 +134,8 @@ export class DestinationQueue {
     const earned = this.#window.earned(monotonic);
     if (count < earned) return 'earner';
     if (count > 0) return 'other';
-    return this.health.isFailing ? 'prober' : 'earner';
+    if (this.health.isFailing) return 'prober';
+    return this.#window.hasAnswers ? 'earner' : 'newcomer';
   }
 
   /**
@@ -150,8 +151,8 @@ export class DestinationQueue {
   /** Takes the first waiting delivery onto the wire; call only when `startableAt` has come. */
   start(at: Instant): AttemptUnderWay {
     this.pace.noteStart(at);
-    const isProbe = this.standing(at) === 'prober';
-    return this.inFlight.start(this.backlog.take(), at.monotonic, isProbe);
+    const standing = this.standing(at);
+    return this.inFlight.start(this.backlog.take(), at.monotonic, standing);
   }
 
   /** Whether what was started must not be sent after all: since then the destination was changed, or held. */
@@ -182,7 +183,10 @@ export class DestinationQueue {
     if (!this.isOver) this.#state = destination.status;
     this.health.setMaxInFlight(destination.maxInFlight);
     this.pace.setRate(destination.ratePerSecond, at);
-    if (destination.url !== urlBefore) this.health.forget();
+    if (destination.url !== urlBefore) {
+      this.health.forget();
+      this.#window = new Window();
+    }
     if (this.isPaused) this.backlog.putBackScheduled();
     else if (statusBefore === 'paused') this.health.reset();
   }

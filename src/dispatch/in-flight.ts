@@ -12,6 +12,7 @@ import type { OpenDelivery } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
 import { triggerOf } from '../model/transitions.ts';
 import { LinkedMap } from '../runtime/linked-map.ts';
+import type { Standing } from './slots.ts';
 
 /** Younger ones are just on their way, whatever was answered since. */
 const OLD_MS = 1_000;
@@ -21,17 +22,17 @@ export class AttemptUnderWay {
   readonly trigger: AttemptTrigger;
   /** Monotonic ms. */
   readonly startedAt: number;
-  /** Of a destination that failed lately and has answered nothing since. */
-  readonly isProbe: boolean;
+  /** Of its destination, when it was started. */
+  readonly standing: Standing;
   readonly aborter: Aborter = new Aborter();
   /** The url that its request went to; null: it has not gone out. */
   sentTo: string | null = null;
   #isAbandoned = false;
 
-  constructor(delivery: OpenDelivery, startedAt: number, isProbe: boolean) {
+  constructor(delivery: OpenDelivery, startedAt: number, standing: Standing) {
     this.delivery = delivery;
     this.startedAt = startedAt;
-    this.isProbe = isProbe;
+    this.standing = standing;
     this.trigger = triggerOf(delivery);
   }
 
@@ -80,10 +81,10 @@ export class InFlight {
     return [...this.#leftBehind.values(), ...this.#current.values()];
   }
 
-  start(delivery: OpenDelivery, monotonic: number, isProbe = false): AttemptUnderWay {
+  start(delivery: OpenDelivery, monotonic: number, standing: Standing): AttemptUnderWay {
     const isUnderWay = this.#current.has(delivery.id) || this.#leftBehind.has(delivery.id);
     assert(!isUnderWay, 'a delivery has two attempts under way');
-    const attempt = new AttemptUnderWay(delivery, monotonic, isProbe);
+    const attempt = new AttemptUnderWay(delivery, monotonic, standing);
     this.#current.set(delivery.id, attempt);
     this.#unsentCount++;
     this.#lastStartAt = monotonic;
@@ -133,9 +134,16 @@ export class Window {
   #peak = 0;
   #peakBefore = 0;
   #beganAt = 0;
+  #hasAnswers = false;
+
+  /** Something was answered, however long ago. */
+  get hasAnswers(): boolean {
+    return this.#hasAnswers;
+  }
 
   /** A request was answered. `count`: with it so many were on the wire. `isWanted`: more deliveries wait. */
   noteAnswer(count: number, isWanted: boolean, monotonic: number): void {
+    this.#hasAnswers = true;
     const earned = Math.max(1, this.earned(monotonic));
     const isFull = isWanted && 2 * count > earned;
     this.#peak = Math.max(this.#peak, count, isFull ? earned + 1 : 0);

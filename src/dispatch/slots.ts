@@ -3,29 +3,32 @@
 // when to look at the others again (WakeHeap).
 //
 // Slots are scarce when more than half are taken. Then a destination gets no more of them than it has earned by answers
-// (in-flight.ts), and of those that have failed since their last success and answer nothing all together get an eighth:
-// however many receivers hang, those that answer find slots, and so do newcomers.
+// (in-flight.ts), and of those that have failed since their last success and answer nothing all together get an eighth.
+// Newcomers, of which nothing is known, get one each, but for a sixteenth of all: however many receivers hang, known or
+// not, those that have answered find slots.
 import assert from 'node:assert/strict';
 import { NEVER } from '../runtime/clock.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 
 const PLENTIFUL_PART = 1 / 2;
 const PROBES_PART = 1 / 8;
+const UNEARNED_PART = 15 / 16;
 /** Results that wait to be stored count too: what we learn must not pile up in memory. */
 const UNSETTLED_PER_SLOT = 2;
 
 /**
- * What a destination may have of scarce slots. `earner`: the next one, by what it has answered, or because nothing
- * speaks against it; `prober`: the next one only to find out whether it answers again; `other`: none.
+ * What a destination may have of scarce slots. `earner`: the next one, by what it has answered; `newcomer`: its first
+ * one, as nothing is known of it; `prober`: one only to find out whether it answers again; `other`: none.
  */
-export type Standing = 'earner' | 'prober' | 'other';
+export type Standing = 'earner' | 'newcomer' | 'prober' | 'other';
 
-type Taker = { readonly isProbe: boolean };
+type Taker = { readonly standing: Standing };
 
 export class Slots {
   readonly #max: number;
   #onWire = 0;
-  #probes = 0;
+  /** By what they had been started as. */
+  readonly #onWireAs: Record<Standing, number> = { earner: 0, newcomer: 0, prober: 0, other: 0 };
   #unsettled = 0;
   #onWireFree: (() => void) | null = null;
 
@@ -44,21 +47,22 @@ export class Slots {
   /** Whether the next may be had by a destination of that standing. */
   areFor(standing: Standing): boolean {
     if (standing === 'earner' || this.#onWire < this.#max * PLENTIFUL_PART) return true;
-    return standing === 'prober' && this.#probes < Math.max(1, this.#max * PROBES_PART);
+    if (standing === 'newcomer') return this.#onWire - this.#onWireAs.earner < this.#max * UNEARNED_PART;
+    return standing === 'prober' && this.#onWireAs.prober < Math.max(1, this.#max * PROBES_PART);
   }
 
-  take({ isProbe }: Taker): void {
+  take({ standing }: Taker): void {
     assert(this.isFree(), 'an attempt has started without a free slot');
     this.#onWire++;
     this.#unsettled++;
-    if (isProbe) this.#probes++;
+    this.#onWireAs[standing]++;
   }
 
   /** The request has ended; its result is still to be stored. */
-  leaveWire({ isProbe }: Taker): void {
+  leaveWire({ standing }: Taker): void {
     assert(this.#onWire > 0, 'more requests have ended than were started');
     this.#onWire--;
-    if (isProbe) this.#probes--;
+    this.#onWireAs[standing]--;
     if (this.#onWire === 0) this.#onWireFree?.();
   }
 
@@ -93,7 +97,12 @@ type ReadyItem<Item> = {
 
 /** Of the destinations that could start an attempt now, the one with the fewest on the wire. */
 export class ReadyQueues<T extends ReadyItem<T>> {
-  readonly #among = { earner: new Buckets<T>(), prober: new Buckets<T>(), other: new Buckets<T>() };
+  readonly #among: Record<Standing, Buckets<T>> = {
+    earner: new Buckets(),
+    newcomer: new Buckets(),
+    prober: new Buckets(),
+    other: new Buckets(),
+  };
 
   /** Puts an item where its count says, or (null) takes it out. */
   update(item: T, among: ReadyPlace<T>['readyAmong']): void {
@@ -106,8 +115,11 @@ export class ReadyQueues<T extends ReadyItem<T>> {
     place.readyBucket = bucket;
   }
 
-  /** The next in turn; it stays until `update` moves it. A prober has nothing on the wire. */
+  /** The next in turn; it stays until `update` moves it. A newcomer and a prober have nothing on the wire. */
   first(slots: Pick<Slots, 'areFor'>): T | null {
+    // By the end of its request it is no newcomer any more.
+    const newcomer = slots.areFor('newcomer') ? this.#among.newcomer.first() : null;
+    if (newcomer !== null) return newcomer;
     const earner = this.#among.earner.first();
     if (earner?.inFlight.count === 0) return earner;
     const prober = slots.areFor('prober') ? this.#among.prober.first() : null;

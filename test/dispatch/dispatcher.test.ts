@@ -110,7 +110,8 @@ describe('very many deliveries of one event', () => {
 
 describe('a turn', () => {
   test('starts 64 attempts at most, however many answers come in it', async () => {
-    const { clock, onWire, offer } = await setUp({ slots: 192 });
+    // 192 for newcomers.
+    const { clock, onWire, offer } = await setUp({ slots: 204 });
     const turns: (() => void)[] = [];
     clock.afterTurn = (callback) => void turns.push(callback);
     const takeTurn = async (): Promise<void> => {
@@ -179,6 +180,29 @@ describe('slots', () => {
       await store();
     }
     assert.deepEqual([countSilent(), onWireOf('dst_well')], [4, 16]);
+  });
+
+  test('are kept for those that have answered: newcomers that hang cannot have all of them', async () => {
+    const { clock, offer, onWire, onWireOf, storing } = await setUp({ slots: 32 });
+    const endWell = async (): Promise<void> => {
+      for (const { destinationId, end } of [...onWire.values()]) if (destinationId === 'dst_well') end();
+      await clock.run(1);
+      for (const { answer } of storing.splice(0)) answer();
+      await clock.run(1);
+    };
+    offer('dst_well', 1);
+    await endWell();
+    for (let n = 0; n < 100; n++) offer(`dst_new${n}`, 3);
+    assert.equal(onWire.size, 30);
+    // What it had earned is forgotten, but not that it answers.
+    await clock.run(5_000);
+    offer('dst_well', 20);
+    assert.equal(onWireOf('dst_well'), 1);
+    await endWell();
+    assert.equal(onWireOf('dst_well'), 2);
+    await endWell();
+    assert.equal(onWireOf('dst_well'), 2);
+    assert.equal(onWire.size, 32);
   });
 
   test('even out as they become free', async () => {

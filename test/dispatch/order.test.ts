@@ -98,6 +98,15 @@ describe('the ready queues', () => {
     assert.equal(ready.first(PLENTIFUL), earner);
   });
 
+  test('give a newcomer its turn first, while slots are for it', () => {
+    const ready = new ReadyQueues<Item>();
+    const [earner, newcomer] = [item('earner', 0), item('newcomer', 0)];
+    ready.update(earner, 'earner');
+    ready.update(newcomer, 'newcomer');
+    assert.equal(ready.first(SCARCE), newcomer);
+    assert.equal(ready.first({ areFor: (standing) => standing !== 'newcomer' }), earner);
+  });
+
   test('give one that may not answer its turn before those with something on the wire, while slots are for it', () => {
     const ready = new ReadyQueues<Item>();
     const [earner, prober] = [item('earner', 0), item('prober', 0)];
