@@ -77,7 +77,8 @@ export const SETTINGS = {
   MAX_BACKLOG: integer(
     '10000000',
     { min: 1, max: 1_000_000_000 },
-    'unfinished deliveries of one destination; more are born dead',
+    'unfinished deliveries of one destination; more are born dead; of several nodes each counts its own, and all of ' +
+      'them once a minute',
   ),
   MAX_IN_FLIGHT: integer('2048', { min: 4, max: 20_000 }, 'attempts on the wire at once, over all destinations'),
   BODY_RETENTION: duration('30d', { minMs: 1_000, maxMs: 3_650 * DAY_MS }, 'bodies of events are erased after this'),
