@@ -1,6 +1,5 @@
 // The store as the service sees it from its main thread: every call takes time, reads and writes have a thread each
 // that answers in order, calls can fail for a while, and a crash swallows answers. Behind it is the real store.
-import { QUERIES } from '../../src/store/sqlite/methods.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { VirtualProcess } from './process.ts';
@@ -31,9 +30,9 @@ const NEW_WORK: ReadonlySet<string> = new Set([
   'createSubscription',
 ]);
 /** What the reader answers: everything that is read, but for the writer's counts. */
-const READS: ReadonlySet<string> = new Set(
-  Object.keys(QUERIES).filter((name) => /^(read|list|sweep|refill)/.test(name) && name !== 'readStats'),
-);
+function isRead(method: string): boolean {
+  return /^(read|list|sweep|refill)/.test(method) && method !== 'readStats';
+}
 
 export class SlowStore {
   readonly store: Store;
@@ -74,7 +73,7 @@ export class SlowStore {
     return (...parameters: unknown[]): Promise<unknown> =>
       new Promise((resolve, reject) => {
         this.#count(method);
-        const lane = READS.has(method) ? this.#lanes.reads : this.#lanes.writes;
+        const lane = isRead(method) ? this.#lanes.reads : this.#lanes.writes;
         lane.waiting.push({ method, parameters, resolve, reject });
         if (!lane.isBusy) this.#takeNext(lane);
       });
@@ -119,7 +118,7 @@ export class SlowStore {
     if (this.trouble === null) return this.failing.has(method);
     if (this.trouble === 'all') return true;
     if (this.trouble === 'accepts') return NEW_WORK.has(method);
-    return READS.has(method) === (this.trouble === 'reads');
+    return isRead(method) === (this.trouble === 'reads');
   }
 
   #error(): StoreError {

@@ -65,7 +65,10 @@ export type Runner<Context> = {
  */
 const LANE: Lane = { batches: 2, itemsMin: 24, areParallel: false };
 
-/** `readStats` counts in the writer's memory; the writer alone knows whether its files are in place. */
+/**
+ * `readStats` counts in the writer's memory; the writer alone knows whether its files are in place. Between threads a
+ * method goes by the name of its query, which is its own.
+ */
 export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteContext>, close: Store['close']): Store {
   return {
     lanes: { accepting: LANE, recording: LANE },
@@ -135,64 +138,3 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     close,
   };
 }
-
-/** Across threads a query goes by its name, which is the method’s. */
-export const QUERIES = {
-  readEnvironments,
-  readChanges,
-  readApiKeys,
-  listApiKeys,
-  createApiKey,
-  createFirstApiKeys,
-  revokeApiKey,
-  touchApiKeys,
-  createDestination,
-  readDestination,
-  listDestinations,
-  updateDestination,
-  deleteDestination,
-  rotateSigningKey,
-  endSigningKey,
-  createSubscription,
-  readSubscription,
-  listSubscriptions,
-  deleteSubscription,
-  acceptEvents,
-  readKeyHolder,
-  replayEvent,
-  readEvent,
-  readScheduledDeliveries,
-  listEvents,
-  sweep,
-  refill,
-  readPayloads,
-  readHealth,
-  recordResults,
-  listDeliveries,
-  countDeliveries,
-  readDelivery,
-  readAttempts,
-  readDeliveries,
-  retryDelivery,
-  replayDead,
-  createOperation,
-  readOperation,
-  listOperations,
-  readRunningOperations,
-  changeOperation,
-  advanceOperation,
-  readSucceeded,
-  eraseBodies,
-  pruneRows,
-  endDeletedDeliveries,
-  readStats,
-  findBacklogs,
-  findTrouble,
-  writeCounts,
-  readCounts,
-  pruneCounts,
-  writeActivity,
-  readConditions,
-  countUnfinished,
-  countOpen,
-} as const;

@@ -2,10 +2,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../runtime/clock.ts';
 import { systemRandom } from '../../../runtime/random.ts';
-import type { WriteOptions } from '../context.ts';
+import type { ReadContext, WriteContext, WriteOptions } from '../context.ts';
 import { createWriter, openReader } from '../file/connection.ts';
+import type { Connection } from '../file/connection.ts';
 import { openDatabase } from '../file/database.ts';
-import { QUERIES } from '../methods.ts';
+import { createStore } from '../methods.ts';
+import type { Runner } from '../methods.ts';
 import { requestCheckpoints } from './checkpoint.ts';
 import type { CheckpointLink } from './checkpoint.ts';
 import { packResult, unpackParameters } from './packing.ts';
@@ -19,22 +21,26 @@ export type ThreadData =
 /** Calls of these that wait at the same time share a transaction, and so an fsync and the pages that both change. */
 const JOINING: readonly string[] = ['acceptEvents', 'recordResults'];
 
-/** Whatever its parameters and context: a call's come from the other end, where they were checked. */
-type AnyQuery = (context: unknown, ...parameters: unknown[]) => unknown;
+/** A method's parameters come from the other end, where they were checked. */
+type Methods = Readonly<Record<string, (...parameters: unknown[]) => unknown>>;
 
-type AnyConnection = { run: (query: AnyQuery, ...parameters: unknown[]) => unknown };
+/** The store's methods on this thread's one connection: each answers at once, and not by a promise. */
+function methodsOf(connection: Connection<ReadContext>): Methods {
+  const runner = connection as unknown as Runner<WriteContext>;
+  return createStore(runner, runner, async () => connection.close()) as unknown as Methods;
+}
 
-function answer(connection: AnyConnection, { method, parameters }: Request): Answer {
-  const query = QUERIES[method as keyof typeof QUERIES] as AnyQuery;
-  return packResult(method, connection.run(query, ...unpackParameters(method, parameters)));
+function answer(methods: Methods, { method, parameters }: Request): Answer {
+  return packResult(method, methods[method]!(...unpackParameters(method, parameters)));
 }
 
 function openService(data: ThreadData): ThreadService {
   const runtime = { clock: systemClock, random: systemRandom };
   if (data.role === 'reader') {
     const reader = openReader({ ...data, ...runtime });
+    const methods = methodsOf(reader);
     return {
-      run: (request) => answer(reader, request),
+      run: (request) => answer(methods, request),
       afterRun: () => {},
       close: () => reader.close(),
     };
@@ -46,7 +52,8 @@ function openService(data: ThreadData): ThreadService {
     db: openDatabase(path),
     passive: requestCheckpoints(checkpoints),
   });
-  const run = (request: Request): Answer => answer(writer, request);
+  const methods = methodsOf(writer);
+  const run = (request: Request): Answer => answer(methods, request);
   return {
     run,
     joining: {
