@@ -6,7 +6,7 @@ import { ApiError } from '../model/error.ts';
 import type { ApiKeyId } from '../model/id.ts';
 import { delay } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ConfigurationStore } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
@@ -22,9 +22,7 @@ export class UnknownKeyError extends ApiError {
   }
 }
 
-type KeyStore = Pick<ConfigurationStore, 'readApiKeys'>;
-
-export function createAuthenticator({ store, clock }: { store: KeyStore; clock: Clock }) {
+export function createAuthenticator({ store, clock }: { store: Pick<Store, 'readApiKeys'>; clock: Clock }) {
   let keys = new Map<string, ApiKey>();
   let keysById = new Map<ApiKeyId, ApiKey>();
   /** By the whole header, those that were good: a digest, a checksum and a parse less for nearly every request. */

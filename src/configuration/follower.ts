@@ -5,7 +5,7 @@ import type { DestinationId, SubscriptionId } from '../model/id.ts';
 import type { Subscription } from '../model/subscription.ts';
 import { isFilterFault, parseStoredFilter } from '../match/filter/parse.ts';
 import type { ExplainingMatcher, MatchEntry } from '../match/matcher.ts';
-import type { ConfigurationChanges, ConfigurationStore } from '../store/store.ts';
+import type { ConfigurationChanges, Store } from '../store/store.ts';
 
 export type Configuration = {
   environment: number;
@@ -21,7 +21,7 @@ const CHANGES_PER_LOAD = 5_000;
 
 type FollowerOptions = {
   environments: readonly number[];
-  store: Pick<ConfigurationStore, 'readChanges'>;
+  store: Pick<Store, 'readChanges'>;
   createMatcher: () => ExplainingMatcher;
   /** Called in the turn in which memory changes. */
   onDestinationChanged: (destination: DestinationWithKeys) => void;

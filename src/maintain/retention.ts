@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { ClockTrust } from '../runtime/clock-trust.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
-import type { MaintenanceStore, StepReport } from '../store/store.ts';
+import type { StepReport, Store } from '../store/store.ts';
 
 /** A step's share of the store thread; an accept that comes during one waits this long at most. */
 const STEP_BUDGET_MS = 5;
@@ -16,7 +16,7 @@ const INTERVAL_MAX_MS = 60_000;
 const INTERVAL_MIN_MS = 250;
 
 type RetentionOptions = {
-  store: Pick<MaintenanceStore, 'eraseBodies' | 'pruneRows' | 'endDeletedDeliveries'>;
+  store: Pick<Store, 'eraseBodies' | 'pruneRows' | 'endDeletedDeliveries'>;
   clock: Clock;
   /** While the clock is in doubt nothing is erased: it would all be gone when the clock is set right. */
   clockTrust: ClockTrust;

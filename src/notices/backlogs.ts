@@ -4,7 +4,7 @@ import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop } from '../runtime/loop.ts';
-import type { MaintenanceStore } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Notices } from './notices.ts';
 
 /** No more often than nodes that share a store count anew what the others have added. */
@@ -19,7 +19,7 @@ const GROWTHS_MIN = 2;
 type Seen = { unfinished: number; growths: number; grewFrom: number; grewAt: number; toldAt: number };
 
 type BacklogWatchOptions = {
-  store: Pick<MaintenanceStore, 'findBacklogs'>;
+  store: Pick<Store, 'findBacklogs'>;
   ownedShards: () => readonly number[] | undefined;
   notices: Pick<Notices, 'add'>;
   clock: Clock;

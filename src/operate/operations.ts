@@ -7,7 +7,7 @@ import type { OperationId } from '../model/id.ts';
 import type { Operation, OperationAction, OperationRequest } from '../model/operation.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
-import type { OperationStore } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { NOTHING_FOUND, START, together, writePosition } from './work.ts';
 import type { Found, Position, Task, Work } from './work.ts';
 
@@ -19,7 +19,7 @@ const COUNT_MS_MAX = 2_000;
 const DRY_RUN_MS_MAX = 20_000;
 
 type Options = {
-  store: OperationStore;
+  store: Pick<Store, 'createOperation' | 'changeOperation'>;
   clock: Clock;
   ids: Ids;
   workOf: (kind: OperationRequest['kind']) => Work;

@@ -2,7 +2,7 @@
 // memory, so that the node that is asked knows of what has just happened. The others' is ten seconds old at most.
 import { createBreaks } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { CountsSubject, StatsStore } from '../store/store.ts';
+import type { CountsSubject, Store } from '../store/store.ts';
 import { HOUR_MS } from './counter.ts';
 import type { Counter } from './counter.ts';
 import { Counts, decodeCounts } from './counts.ts';
@@ -20,7 +20,7 @@ type Range = { since: number; until: number };
 
 export type CountsReader = ReturnType<typeof createCountsReader>;
 
-export function createCountsReader(store: Pick<StatsStore, 'readCounts'>, counter: Counter, clock: Clock) {
+export function createCountsReader(store: Pick<Store, 'readCounts'>, counter: Counter, clock: Clock) {
   /** Hands on everything that began in the range. */
   const each = async (
     subject: CountsSubject,

@@ -2,7 +2,7 @@
 import type { DestinationActivity } from '../model/condition.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { StatsStore, StoredCounts } from '../store/store.ts';
+import type { Store, StoredCounts } from '../store/store.ts';
 import type { Activity, Heard, Pulse } from './activity.ts';
 import { latest, encodePulse } from './activity.ts';
 import type { Counter } from './counter.ts';
@@ -14,7 +14,7 @@ const ROWS_PER_WRITE = 250;
 type OnWire = { destinationId: DestinationId; environment: number; inFlight: number; inFlightLimit: number };
 
 type WriterOptions = {
-  store: Pick<StatsStore, 'writeCounts' | 'writeActivity'>;
+  store: Pick<Store, 'writeCounts' | 'writeActivity'>;
   clock: Clock;
   environments: readonly number[];
   counter: Counter;

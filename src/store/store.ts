@@ -1,5 +1,6 @@
 // What the service asks of a store: intentions, never SQL, never a transaction handle. Every method is one
-// transaction (or one consistent read). Two adapters implement it, and one conformance suite holds both to it.
+// transaction (or one consistent read). Two adapters implement it, and one conformance suite holds both to it. The
+// interface is declared in sections, each with the types that it is about.
 //
 // Durable means: when a writing method's promise resolves, its transaction is committed and fsynced.
 import type { ApiKey, Mode } from '../model/api-key.ts';
@@ -32,8 +33,7 @@ import type { Subscription } from '../model/subscription.ts';
 import type { Decision, SendAgain, SendAgainRefusal } from '../model/transitions.ts';
 import type { ClusterStore } from './cluster-store.ts';
 
-export interface Store
-  extends ConfigurationStore, EventStore, DispatchStore, HistoryStore, OperationStore, MaintenanceStore, StatsStore {
+export interface Store {
   /** How batches are best handed in; absent: one of each at a time. */
   readonly lanes?: Lanes;
   /** Absent: the store admits one server at a time, which owns every shard. */
@@ -54,7 +54,7 @@ type Lanes = { accepting: Lane; recording: Lane };
 
 // ── Configuration: keys, destinations, subscriptions ─────────────────────────────────────────────────────
 
-export interface ConfigurationStore {
+export interface Store {
   readEnvironments(): Promise<EnvironmentVersions[]>;
   /**
    * What changed in `(after, version]`, at least one version and about `limit` rows at most; call again with the
@@ -146,7 +146,7 @@ export type Page<Row, Id> = { rows: Row[]; next: Id | null };
 
 // ── Events: accept, replay, read ─────────────────────────────────────────────────────────────────────────
 
-interface EventStore {
+export interface Store {
   /**
    * One transaction for all. Events are independent: one that is stale or a duplicate leaves the others alone.
    * Of equal idempotency keys in one batch the first wins.
@@ -230,7 +230,7 @@ export type TimeRange = { since: number | null; until: number | null };
 
 // ── Dispatch: find work, send it, record what came of it ─────────────────────────────────────────────────
 
-interface DispatchStore {
+export interface Store {
   /**
    * The destinations that have unfinished deliveries, each with the earliest due time, in the order of a key of
    * the adapter's: pass `next` on as `after` until it is null. Skips over each destination's backlog.
@@ -301,7 +301,7 @@ export type RecordOutcome =
 
 export const READ_DELIVERIES_MAX = 500;
 
-interface HistoryStore {
+export interface Store {
   listDeliveries(
     request: { environment: number; filter: DeliveryFilter } & PageRequest<DeliveryId>,
   ): Promise<Page<Delivery, DeliveryId>>;
@@ -344,7 +344,7 @@ export type SendAgainResult =
 
 // ── Operations: what is asked for many deliveries at once, in steps ──────────────────────────────────────
 
-export interface OperationStore {
+export interface Store {
   /** `identity` tells equal requests: one that has not ended stands in the way of another. */
   createOperation(
     request: { operation: Operation; identity: Uint8Array },
@@ -399,7 +399,7 @@ export type OperationStepResult =
 
 // ── Maintenance: small steps, each within a time budget, until `more` is false ───────────────────────────
 
-export interface MaintenanceStore {
+export interface Store {
   /** Ends unfinished deliveries of events accepted before the cutoff (`expired`) and erases the events' bodies. */
   eraseBodies(request: { cutoff: number; now: number; budgetMs: number }): Promise<StepReport>;
   /** Removes events accepted before the cutoff with their deliveries and attempts; expired idempotency keys too. */
@@ -426,7 +426,7 @@ export type StoreStats = {
 
 // ── Stats: what is counted, by minute and by hour, and how destinations are doing ────────────────────────────
 
-export interface StatsStore {
+export interface Store {
   /** One transaction. A row that is there is overwritten, so that writing twice changes nothing. */
   writeCounts(rows: StoredCounts[]): Promise<void>;
   /** In the order of `(at, writer)`; fewer than `limit`: these were the last. */
