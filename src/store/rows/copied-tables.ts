@@ -176,34 +176,9 @@ export const COPIED_TABLES: readonly CopiedTable[] = COPIED_TABLE_NAMES.map((nam
   columns: COLUMNS[name],
 }));
 
-/** `position` says where the chunk ends, in words of the source's own. */
-export type CopiedChunk = { rows: CopiedRow[]; position: string };
-
-/** A store that nobody else writes to until it is closed. */
-export interface CopySource {
-  /** Of what it holds now: another once it has been served again. */
-  readonly id: string;
-  countRows(table: CopiedTable): number;
-  /** All rows after a position, in its own order. */
-  readChunks(table: CopiedTable, after: string | null): Iterable<CopiedChunk>;
-  close(): void;
-}
-
 export type TableProgress = { rows: number; position: string | null; isDone: boolean };
 export type CopyProgress = {
   sourceId: string;
   isComplete: boolean;
   tables: Partial<Record<CopiedTableName, TableProgress>>;
 };
-
-export interface CopyTarget {
-  /** How far the copy of this source has come; refuses a database that holds anything else. */
-  begin(sourceId: string): Promise<CopyProgress>;
-  /** Rows and progress in one transaction. */
-  insert(table: CopiedTable, chunk: { rows: readonly CopiedRow[]; progress: TableProgress }): Promise<void>;
-  /** All rows, in any order. */
-  readRows(table: CopiedTable): AsyncIterable<CopiedRow[]>;
-  /** From now on it may be served. */
-  complete(): Promise<void>;
-  close(): Promise<void>;
-}

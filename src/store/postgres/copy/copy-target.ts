@@ -2,14 +2,7 @@
 // copy that was cut off goes on where it was: nothing is missing, nothing is there twice.
 import type { Clock } from '../../../runtime/clock.ts';
 import { COPIED_TABLE_NAMES } from '../../rows/copied-tables.ts';
-import type {
-  CopiedRow,
-  CopiedTable,
-  CopiedTableName,
-  CopyProgress,
-  CopyTarget,
-  TableProgress,
-} from '../../rows/copied-tables.ts';
+import type { CopiedRow, CopiedTable, CopiedTableName, CopyProgress, TableProgress } from '../../rows/copied-tables.ts';
 import { StoreError } from '../../store.ts';
 import type { ClusterNode } from '../../cluster-store.ts';
 import { withPartitions } from '../bisect.ts';
@@ -27,6 +20,8 @@ import type { Transactions, Tx } from '../wire/transaction.ts';
 import { takeTurn } from '../wire/turns.ts';
 
 type CopyTargetOptions = Omit<PostgresStoreOptions, 'maxBacklogPerDestination'> & { clock: Clock };
+
+export type CopyTarget = ReturnType<typeof createTarget>;
 
 /** Makes the schema unless it is there, for this master key. Throws StoreError as opening a store does. */
 export async function openPostgresCopyTarget(options: CopyTargetOptions): Promise<CopyTarget> {
@@ -58,7 +53,7 @@ type Parts = Pick<Transactions, 'read' | 'write'> & {
 // commit which some of them have made already leaves the chunk in pieces.
 const ASYNCHRONOUS = statement<never>('copy_asynchronous', `SELECT set_config('synchronous_commit', 'off', true)`);
 
-function createTarget({ read, write, partitions, maySyncLater, analyze, close }: Parts): CopyTarget {
+function createTarget({ read, write, partitions, maySyncLater, analyze, close }: Parts) {
   let progress: CopyProgress | null = null;
   const advance = async (after: CopyProgress, work: (tx: Tx) => void): Promise<void> => {
     const before = progress!;
@@ -70,11 +65,13 @@ function createTarget({ read, write, partitions, maySyncLater, analyze, close }:
   };
 
   return {
-    async begin(sourceId) {
+    /** How far the copy of this source has come; refuses a database that holds anything else. */
+    async begin(sourceId: string): Promise<CopyProgress> {
       progress = await write((tx) => beginCopy(tx, sourceId));
       return progress;
     },
-    insert({ name }: CopiedTable, chunk: { rows: readonly CopiedRow[]; progress: TableProgress }) {
+    /** Rows and progress in one transaction. */
+    insert({ name }: CopiedTable, chunk: { rows: readonly CopiedRow[]; progress: TableProgress }): Promise<void> {
       const { insert, toBatchRow, timesOf } = TABLE_STATEMENTS[name];
       const after = { ...progress!, tables: { ...progress!.tables, [name]: chunk.progress } };
       return withPartitions(partitions, timesOf(chunk.rows), () =>
@@ -84,8 +81,10 @@ function createTarget({ read, write, partitions, maySyncLater, analyze, close }:
         }),
       );
     },
+    /** All rows, in any order. */
     readRows: ({ name }: CopiedTable) => readRows(read, TABLE_STATEMENTS[name]),
-    async complete() {
+    /** From now on it may be served. */
+    async complete(): Promise<void> {
       await advance({ ...progress!, isComplete: true }, () => {});
       // So that the first statements are planned well. Where it takes too long, the server does it later by itself.
       for (const name of COPIED_TABLE_NAMES) await analyze(name).catch(() => {});

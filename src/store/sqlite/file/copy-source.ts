@@ -1,20 +1,18 @@
 // The embedded store as the source of a copy: every table as neutral rows, from end to end, a chunk at a time.
 import type { Random } from '../../../runtime/random.ts';
 import { createSealer } from '../../../runtime/sealer.ts';
-import type {
-  CopiedChunk,
-  CopiedRow,
-  CopiedTable,
-  CopiedTableName,
-  CopiedValue,
-  CopySource,
-} from '../../rows/copied-tables.ts';
+import type { CopiedRow, CopiedTable, CopiedTableName, CopiedValue } from '../../rows/copied-tables.ts';
 import type { ColumnKind } from '../../rows/codec.ts';
 import { assertStoreIsThere, databasePath } from './data-dir.ts';
 import { prepare } from './database.ts';
 import type { Database, Parameter } from './database.ts';
 import { nameForCopying, openPrepared, withOpenErrors } from './prepare-database.ts';
 import { takeServerLock } from './server-lock.ts';
+
+export type CopySource = ReturnType<typeof openSqliteCopySource>;
+
+/** `position` says where the chunk ends, in words of this file's own. */
+type CopiedChunk = { rows: CopiedRow[]; position: string };
 
 /** A chunk ends at whichever comes first. */
 const CHUNK_ROWS = 2_000;
@@ -71,17 +69,19 @@ const ORIGINS: Readonly<Record<CopiedTableName, Origin>> = {
  * Takes the server's lock and holds it, so that nothing changes meanwhile. Throws StoreError `in_use` while a server
  * runs, `missing` where there is no store.
  */
-export function openSqliteCopySource(options: { dataDir: string; masterKey: Uint8Array; random: Random }): CopySource {
+export function openSqliteCopySource(options: { dataDir: string; masterKey: Uint8Array; random: Random }) {
   const { dataDir, masterKey, random } = options;
   assertStoreIsThere(dataDir);
   const lock = withOpenErrors(dataDir, () => takeServerLock(dataDir));
   try {
     const db = openPrepared(databasePath(dataDir), createSealer(masterKey, random));
     return {
+      /** Of what it holds now: another once it has been served again. */
       id: nameForCopying(db, random),
-      countRows: (table) => countRows(db, table),
-      readChunks: (table, after) => readChunks(db, table, after),
-      close() {
+      countRows: (table: CopiedTable) => countRows(db, table),
+      /** All rows after a position, in an order of its own. */
+      readChunks: (table: CopiedTable, after: string | null) => readChunks(db, table, after),
+      close(): void {
         db.close();
         lock.close();
       },
