@@ -6,14 +6,7 @@ import { IDEMPOTENCY_WINDOW_MS } from '../model/event.ts';
 import type { Event, RefusalReason, ScheduledDelivery } from '../model/event.ts';
 import { idTime } from '../model/id.ts';
 import type { EventId } from '../model/id.ts';
-import {
-  andThen,
-  createAcceptBatches,
-  matchDeliveries,
-  STALE_TRIES_MAX,
-  staleTooOften,
-  toOpenDeliveries,
-} from './deliveries.ts';
+import { andThen, createAcceptBatches, handOn, matchDeliveries, STALE_TRIES_MAX, staleTooOften } from './deliveries.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
 import { StoreError } from '../store/store.ts';
 import type { AcceptResult, NewDelivery, NewEvent, Store } from '../store/store.ts';
@@ -152,22 +145,15 @@ export class Acceptor {
   }
 
   #schedule(event: NewEvent, accepted: Accepted): AcceptedEvent {
-    const dead: readonly string[] = accepted.backlogFull;
     const { body, deliveries: made, dueAt } = event;
-    const backlogFull = dead.length === 0 ? NONE : new Set(dead);
-    const isDead = ({ id }: { id: string }): boolean => dead.length > 0 && backlogFull.has(id);
-    const open = made.filter((delivery) => !isDead(delivery));
-    if (open.length > 0) this.#options.onScheduled(toOpenDeliveries(event, open), { event, body }, accepted);
-    this.#options.observer.scheduled({ origin: 'event', event, body, deliveries: made, backlogFull, dueAt });
-    const deliveries = made.map((delivery): ScheduledDelivery => {
-      const { id, destinationId, subscriptionId } = delivery;
-      return { id, destinationId, subscriptionId, status: isDead(delivery) ? 'dead' : 'pending' };
+    const dead = handOn(this.#options, { origin: 'event', event, body, deliveries: made, dueAt }, accepted);
+    const deliveries = made.map(({ id, destinationId, subscriptionId }): ScheduledDelivery => {
+      const status = dead.size > 0 && dead.has(id) ? 'dead' : 'pending';
+      return { id, destinationId, subscriptionId, status };
     });
     return { isRepeat: false, event, deliveries };
   }
 }
-
-const NONE: ReadonlySet<string> = new Set();
 
 function overFanout(max: number): ApiError {
   return new ApiError(

@@ -6,7 +6,8 @@ import type { OpenDelivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import { idShard } from '../model/id.ts';
 import type { Event } from '../model/event.ts';
-import type { EventId } from '../model/id.ts';
+import type { DeliveryId } from '../model/id.ts';
+import type { Observer, Scheduled } from '../model/observer.ts';
 import { born } from '../model/transitions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { GroupCommit } from '../runtime/group-commit.ts';
@@ -61,12 +62,24 @@ export function toStoredBody(bytes: Uint8Array): EventBody {
   return { bytes, parse: () => parseBody(new TextDecoder().decode(bytes)) };
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
+/** After the commit of new deliveries: hands on those to send, and tells who watches. Returns which were born dead. */
+export function handOn(
+  { onScheduled, observer }: { onScheduled: OnScheduled; observer: Pick<Required<Observer>, 'scheduled'> },
+  { origin, event, body, deliveries, dueAt }: Omit<Scheduled, 'backlogFull'>,
+  stored: { backlogFull: readonly DeliveryId[] } & ToHandOver,
+): ReadonlySet<string> {
+  const backlogFull = stored.backlogFull.length === 0 ? NONE : new Set<string>(stored.backlogFull);
+  const open = backlogFull === NONE ? deliveries : deliveries.filter(({ id }) => !backlogFull.has(id));
+  if (open.length > 0) onScheduled(toOpenDeliveries(event, dueAt, open), { event, body }, stored);
+  observer.scheduled({ origin, event, body, deliveries, backlogFull, dueAt });
+  return backlogFull;
+}
+
 /** As the store has them right after their insertion: due at once. */
-export function toOpenDeliveries(
-  event: { id: EventId; environment: number; dueAt: number },
-  deliveries: readonly NewDelivery[],
-): OpenDelivery[] {
-  const { id: eventId, environment, dueAt } = event;
+function toOpenDeliveries(event: Event, dueAt: number, deliveries: readonly NewDelivery[]): OpenDelivery[] {
+  const { id: eventId, environment } = event;
   return deliveries.map(({ id, destinationId }) => {
     return { ...born(dueAt), id, environment, eventId, destinationId, rev: 0, attemptCount: 0 };
   });

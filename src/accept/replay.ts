@@ -11,10 +11,10 @@ import type { Ids } from '../runtime/ids.ts';
 import type { Store } from '../store/store.ts';
 import {
   createReplayTurns,
+  handOn,
   matchDeliveries,
   STALE_TRIES_MAX,
   staleTooOften,
-  toOpenDeliveries,
   toStoredBody,
 } from './deliveries.ts';
 import type { MatchedDeliveries, OnScheduled } from './deliveries.ts';
@@ -73,14 +73,11 @@ export function createReplays(options: ReplayOptions) {
     const stored = await result;
     if (stored.result === 'stale') return 'stale';
     if (stored.result !== 'replayed') throw cannotReplay(stored.result);
-    const isDead = new Set<string>(stored.backlogFull);
-    const open = deliveries.filter(({ id }) => !isDead.has(id));
-    if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), { event, body }, stored);
-    options.observer.scheduled({ origin: 'replay', event, body, deliveries, backlogFull: isDead, dueAt: now });
-    const made = { event, origin: 'replay', dueAt: now } as const;
+    const made = { origin: 'replay', event, body, deliveries, dueAt: now } as const;
+    const dead = handOn(options, made, stored);
     return deliveries.values().map((delivery) => {
       const isPaused = configuration.destinations.get(delivery.destinationId)?.status === 'paused';
-      return toNewRow(delivery, made, { isDead: isDead.has(delivery.id), isPaused });
+      return toNewRow(delivery, made, { isDead: dead.has(delivery.id), isPaused });
     });
   };
 

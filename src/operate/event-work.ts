@@ -1,5 +1,5 @@
 // New deliveries of old events, matched against the subscriptions as they are now: as accept/replay.ts does for one.
-import { matchDeliveries, toOpenDeliveries, toStoredBody } from '../accept/deliveries.ts';
+import { handOn, matchDeliveries, toStoredBody } from '../accept/deliveries.ts';
 import type { OnScheduled } from '../accept/deliveries.ts';
 import type { Configuration } from '../configuration/follower.ts';
 import type { Event } from '../model/event.ts';
@@ -65,7 +65,7 @@ export function createEventWork(options: EventWorkOptions): Work {
         waitMs,
         onStored(stored, now) {
           const isTooOld = new Set<string>(stored.tooOld);
-          for (const plan of made) if (!isTooOld.has(plan.event.id)) handOn(options, plan, stored, now);
+          for (const plan of made) if (!isTooOld.has(plan.event.id)) handOnPlan(options, plan, stored, now);
         },
       };
     },
@@ -152,11 +152,9 @@ function foundIn(plan: Plan | null): Found {
   return count === 0 ? NOTHING_FOUND : { count, oldest: event.createdAt, newest: event.createdAt };
 }
 
-function handOn(options: EventWorkOptions, plan: Plan, stored: Advanced, now: number): void {
+function handOnPlan(options: EventWorkOptions, plan: Plan, stored: Advanced, now: number): void {
   const { event, body, deliveries } = plan;
   const isDead = new Set<string>(stored.backlogFull);
-  const open = deliveries.filter(({ id }) => !isDead.has(id));
-  if (open.length > 0) options.onScheduled(toOpenDeliveries({ ...event, dueAt: now }, open), { event, body }, stored);
-  const backlogFull = new Set(deliveries.filter(({ id }) => isDead.has(id)).map(({ id }): string => id));
-  options.observer.scheduled({ origin: 'replay', event, body, deliveries, backlogFull, dueAt: now });
+  const backlogFull = deliveries.map(({ id }) => id).filter((id) => isDead.has(id));
+  handOn(options, { origin: 'replay', event, body, deliveries, dueAt: now }, { ...stored, backlogFull });
 }
