@@ -11,7 +11,7 @@ import type { GroupCommit } from '../runtime/group-commit.ts';
 import { StoreError } from '../store/store.ts';
 import type { AcceptResult, NewDelivery, NewEvent, Store } from '../store/store.ts';
 import type { Allowance } from './deliveries.ts';
-import { fingerprintOf } from './idempotency.ts';
+import { fingerprintOf } from './incoming-event.ts';
 import type { IncomingEvent } from './incoming-event.ts';
 import { createReplays } from './replay.ts';
 import type { EventReplay, ReplayOptions, Replays } from './replay.ts';

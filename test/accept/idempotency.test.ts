@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { fingerprintOf } from '../../src/accept/idempotency.ts';
+import { fingerprintOf } from '../../src/accept/incoming-event.ts';
 import { canonicalJson as canonicalJsonOf } from '../../src/json/canonical.ts';
 
 const canonicalJson = (text: string): string => canonicalJsonOf(Buffer.from(text));
