@@ -2,12 +2,38 @@
 // waits for the next, the dead counted meanwhile. The minute is in the idempotency key of the event, so that several
 // nodes, or a node before and after a restart, tell it once too. What waits when the process ends is not told.
 import { ApiError } from '../model/error.ts';
-import type { DestinationId } from '../model/id.ts';
+import type { DeadReason } from '../model/delivery.ts';
+import type { PausedReason } from '../model/destination.ts';
+import type { DeliveryId, DestinationId, EventId } from '../model/id.ts';
 import { formatTime } from '../model/time.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep, Loop } from '../runtime/loop.ts';
-import type { Notice, NoticeType } from './notice.ts';
+
+/** An event of the service's own, as api/schemas/operational-events.ts documents it. Times are RFC 3339. */
+export type NoticeBody =
+  | { type: 'postrider.destination.paused'; data: { reason: PausedReason; paused_at: string } }
+  | {
+      type: 'postrider.destination.recovered';
+      data: { after: 'paused' | 'failing'; failing_since: string | null; failed_attempts: number };
+    }
+  | {
+      type: 'postrider.delivery.dead';
+      data: {
+        delivery_id: DeliveryId;
+        event_id: EventId;
+        event_type: string;
+        dead_reason: DeadReason;
+        /** How many have died since this was last told, this one included. */
+        count: number;
+      };
+    }
+  | { type: 'postrider.backlog.growing'; data: { unfinished: number; grown_by: number; within_seconds: number } };
+
+type NoticeType = NoticeBody['type'];
+
+/** Something to tell about one destination. */
+export type Notice = NoticeBody & { environment: number; destinationId: DestinationId };
 
 const MINUTE_MS = 60_000;
 /** How soon what had to wait for a new minute is told in it. */

@@ -8,8 +8,7 @@ import { endedBy } from '../model/observer.ts';
 import type { FinishedAttempt, Observer, Scheduled } from '../model/observer.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { NoticeBody } from './notice.ts';
-import type { Notices } from './notices.ts';
+import type { NoticeBody, Notices } from './notices.ts';
 
 /** A success so long after a resume says nothing new. In a cluster all nodes see the resume and one the success. */
 const RESUME_MS_MAX = 3_600_000;
