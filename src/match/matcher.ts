@@ -1,5 +1,5 @@
-// What finds the subscriptions that want an event. Three do: linear.ts is obviously right, indexed.ts is fast, and
-// bounded.ts lets indexed.ts do on a thread what would hold up the event loop. One test suite holds them to each other.
+// What finds the subscriptions that want an event. indexed.ts is fast; bounded.ts, the service's, lets it do on a
+// thread what would hold up the event loop; test/match/linear.ts is obviously right, and tests hold the others to it.
 import type { DestinationId, SubscriptionId } from '../model/id.ts';
 import type { Filter } from './filter/filter.ts';
 
