@@ -8,6 +8,7 @@ import type { ConfigurationChange, DestinationWithKeys } from '../model/destinat
 import type { Operations } from '../operate/operations.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
+import type { Log } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
 import type { StatsAnswers } from '../stats/stats.ts';
 import type { Store, StoreError, ToHandOver } from '../store/store.ts';
@@ -17,13 +18,6 @@ import type { BuildReader } from './dashboard/build.ts';
 import type { AttemptLimit } from './session/attempt-limit.ts';
 import type { Sessions } from './session/sessions.ts';
 import type { SignInLinks } from './session/sign-in-links.ts';
-
-/** The part of pino that is used here. */
-interface Logger {
-  isLevelEnabled(level: string): boolean;
-  debug(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
 
 /** Closed lists all three: `route` is the template of a path, never the path. */
 export type Answer = { method: string; route: string; status: number };
@@ -39,7 +33,7 @@ export type ApiServices = {
   clock: Clock;
   random: Random;
   ids: Ids;
-  log: Logger;
+  log: Pick<Log, 'isLevelEnabled' | 'debug' | 'error'>;
   /**
    * Resolves when every node honours a change that was just committed; rejects with ApiError `unavailable` when it
    * is stored but not confirmed in time. `destinationId`: the destination that changed, null for anything else.
