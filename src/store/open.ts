@@ -3,6 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { parseMasterKey } from './master-key.ts';
+import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts';
 import { StoreError } from './store.ts';
 import type { Store, ToolStore } from './store.ts';
 
@@ -15,16 +16,7 @@ type OpenOptions = {
   random: Random;
 };
 
-type StoreOptions = OpenOptions & {
-  /** Accepting and configuring are refused while less than this is free on the disk. Default 256 MiB. */
-  diskReserveBytes?: number;
-  /** Beyond this many unfinished deliveries of one destination, new ones are born dead. Default 10,000,000. */
-  maxBacklogPerDestination?: number;
-  /** Something an operator should put right, told while it opens. */
-  onWarning?: (message: string) => void;
-  /** The store is beyond repair in this process, which should end. Called at most once. */
-  onFatal?: (error: Error) => void;
-};
+type StoreOptions = OpenOptions & Omit<SqliteStoreOptions, 'masterKey'>;
 
 /** The store of a server, which holds it alone. Throws StoreError with what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
