@@ -5,6 +5,7 @@ import type { NewEvent, RecordOutcome, ResultToRecord, Store, ToHandOver } from 
 import type { Backlog, BacklogChange, CountContext } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
 import type { LockedKeys } from './queries/events/locked-keys.ts';
+import type { Pass } from './queries/maintenance/steps.ts';
 import type { Partitions } from './schema/partitions.ts';
 import type { Transactions, Tx, Work } from './wire/transaction.ts';
 
@@ -45,6 +46,7 @@ export type WriteContext = ConfigurationContext &
     sentBefore: WeakSet<NewEvent | ResultToRecord>;
     /** How long accepting waits for an idempotency key that another transaction holds. */
     keyWaitMs: number;
+    passes: Record<'erasing' | 'pruning' | 'ending' | 'stats', Pass>;
   };
 
 /** `xid`: of the transaction that may have stored it; null: it is stored. */

@@ -17,6 +17,7 @@ import { createHorizons } from './horizons.ts';
 import type { WriteContext } from './context.ts';
 import { createClusterStore, createStore, createToolStore } from './methods.ts';
 import { LockedKeys } from './queries/events/locked-keys.ts';
+import { Pass } from './queries/maintenance/steps.ts';
 import { MIGRATION_ANSWER_TIMEOUT_MS, migrate } from './schema/migrate.ts';
 import type { Layout } from './schema/migrate.ts';
 import { noPartitions, openPartitions } from './schema/partitions.ts';
@@ -171,6 +172,7 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     recorded: new WeakMap(),
     sentBefore: new WeakSet(),
     keyWaitMs,
+    passes: { erasing: new Pass(), pruning: new Pass(), ending: new Pass(), stats: new Pass() },
   };
 }
 

@@ -3,13 +3,15 @@ import { formatId, idShard } from '../../../../model/id.ts';
 import type { WriteContext } from '../../context.ts';
 import { batchStatement, isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 import { encodeArray } from '../../wire/values.ts';
+import type { Pass, Step } from '../maintenance/steps.ts';
 import { DELETE_HEALTH } from './destinations.ts';
 
 type KeyRow = { shard: number; environment: number; key: string };
 
-const SELECT_EXPIRED_KEYS = statementOfEveryShard<KeyRow>(
+const SELECT_EXPIRED_KEYS = statementOfEveryShard<KeyRow & { expires_at: number }>(
   'idempotency_expired',
-  'SELECT shard, environment, key FROM idempotency WHERE expires_at <= $1::int8 ORDER BY expires_at LIMIT $2::int4',
+  `SELECT shard, environment, key, expires_at FROM idempotency
+   WHERE expires_at >= $1::int8 AND expires_at <= $2::int8 ORDER BY expires_at LIMIT $3::int4`,
 );
 
 // It may have been taken over since.
@@ -53,20 +55,22 @@ const SELECT_USE = statement<{ used: number }>(
 
 const DELETE_TOMBSTONE = statement<never>('destinations_delete_tombstone', 'DELETE FROM destinations WHERE id = $1');
 
-export function deleteExpiredKeys(
+export function createKeyDeletion(
   { write }: WriteContext,
-  { now, limit }: { now: number; limit: number },
-): Promise<number | null> {
-  return write(async (tx) => {
-    const rows = await tx.run(SELECT_EXPIRED_KEYS, [now, limit]);
-    if (rows.length === 0) return tx.refuse(null);
-    void tx.batch(
-      DELETE_KEYS,
-      rows.map(({ shard, environment, key }) => [shard, environment, key]),
-      [now],
-    );
-    return rows.length;
-  });
+  { now, limit, pass }: { now: number; limit: number; pass: Pass },
+): Step {
+  return pass.step('idempotency', 0, (from) =>
+    write(async (tx) => {
+      const rows = await tx.run(SELECT_EXPIRED_KEYS, [from, now, limit]);
+      if (rows.length === 0) return tx.refuse(null);
+      void tx.batch(
+        DELETE_KEYS,
+        rows.map(({ shard, environment, key }) => [shard, environment, key]),
+        [now],
+      );
+      return { changed: rows.length, last: rows.at(-1)!.expires_at };
+    }),
+  );
 }
 
 export function deleteTombstones(

@@ -2,24 +2,26 @@
 // partition is dropped once all of it is past. What is still unfinished of such an event ends: there is nothing left
 // to send.
 import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
+import { ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { endDeliveries } from './end-deliveries.ts';
 import type { EndingRow } from './end-deliveries.ts';
-import { rowsPerStep, runSteps } from './steps.ts';
-import type { Step } from './steps.ts';
+import { rowsPerStep } from './steps.ts';
+import type { Pass, Step } from './steps.ts';
 
 // Oldest event first.
-const SELECT_EXPIRED = statementOfEveryShard<EndingRow>(
+const SELECT_EXPIRED = statementOfEveryShard<EndingRow & { event_id: Uint8Array }>(
   'open_deliveries_expired',
-  'SELECT shard, id, rev FROM open_deliveries WHERE event_id < $1 ORDER BY event_id, id LIMIT $2::int4',
+  `SELECT shard, id, rev, event_id FROM open_deliveries
+   WHERE event_id >= $1 AND event_id < $2 ORDER BY event_id, id LIMIT $3::int4`,
 );
 
 const SELECT_OLD_BODIES = statementOfEveryShard<{ event_id: Uint8Array }>(
   'event_bodies_old',
-  'SELECT event_id FROM event_bodies WHERE event_id < $1 ORDER BY event_id LIMIT $2::int4',
+  'SELECT event_id FROM event_bodies WHERE event_id >= $1 AND event_id < $2 ORDER BY event_id LIMIT $3::int4',
 );
 
 const DELETE_BODIES = batchStatement<never>(
@@ -35,18 +37,19 @@ const DELETE_BODIES = batchStatement<never>(
 const BY_PARTITION_FROM_MS = 3 * 86_400_000;
 
 export const eraseBodies: Write<'eraseBodies'> = async (context, { cutoff, now, budgetMs }) => {
-  const { clock, write, horizons, partitions, isDistributed } = context;
+  const { clock, write, horizons, partitions, isDistributed, passes } = context;
   if (cutoff > horizons.before('bodies')) {
     await write((tx) => horizons.raise(tx, 'bodies', cutoff));
     horizons.note('bodies', cutoff);
   }
+  const pass = passes.erasing;
   const limit = rowsPerStep(budgetMs);
   const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
   const ended = new EndedTally();
-  const report = await runSteps(clock, budgetMs, [
+  const report = await pass.run(clock, budgetMs, [
     createExpiry(context, { cutoff, now, limit, ended }),
     () => partitions.dropOneBefore(['event_bodies'], cutoff),
-    ...(goesByRow ? [createBodyDeletion(context, { cutoff, limit })] : []),
+    ...(goesByRow ? [createBodyDeletion(context, { cutoff, limit, pass })] : []),
   ]);
   return { ...report, ended: ended.list() };
 };
@@ -54,22 +57,26 @@ export const eraseBodies: Write<'eraseBodies'> = async (context, { cutoff, now, 
 type Expiry = { cutoff: number; now: number; limit: number; ended: EndedTally };
 
 function createExpiry(context: WriteContext, { cutoff, now, limit, ended }: Expiry): Step {
-  return async () => {
-    const rows = await context.read((tx) => tx.run(SELECT_EXPIRED, [firstIdBytesAt(cutoff), limit]));
-    return rows.length === 0 ? null : endDeliveries(context, rows, { now, ended });
-  };
+  return context.passes.erasing.step('open_deliveries', ID_BYTES_MIN, async (from) => {
+    const rows = await context.read((tx) => tx.run(SELECT_EXPIRED, [from, firstIdBytesAt(cutoff), limit]));
+    if (rows.length === 0) return null;
+    return { changed: await endDeliveries(context, rows, { now, ended }), last: rows.at(-1)!.event_id };
+  });
 }
 
-export function createBodyDeletion({ write }: WriteContext, options: { cutoff: number; limit: number }): Step {
-  const { cutoff, limit } = options;
-  return () =>
+export function createBodyDeletion(
+  { write }: WriteContext,
+  { cutoff, limit, pass }: { cutoff: number; limit: number; pass: Pass },
+): Step {
+  return pass.step('event_bodies', ID_BYTES_MIN, (from) =>
     write(async (tx) => {
-      const rows = await tx.run(SELECT_OLD_BODIES, [firstIdBytesAt(cutoff), limit]);
+      const rows = await tx.run(SELECT_OLD_BODIES, [from, firstIdBytesAt(cutoff), limit]);
       if (rows.length === 0) return tx.refuse(null);
       void tx.batch(
         DELETE_BODIES,
         rows.map((row) => keyOf(formatId('evt', row.event_id))),
       );
-      return rows.length;
-    });
+      return { changed: rows.length, last: rows.at(-1)!.event_id };
+    }),
+  );
 }

@@ -4,7 +4,8 @@ import type { Read, Write, WriteContext } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { encodeColumn } from '../../wire/values.ts';
 import type { ColumnType } from '../../wire/values.ts';
-import { rowsPerStep, runSteps } from '../maintenance/steps.ts';
+import { rowsPerStep } from '../maintenance/steps.ts';
+import type { Step } from '../maintenance/steps.ts';
 
 const COLUMNS: readonly ColumnType[] = ['int2', 'int4', 'int2', 'bytea', 'int8', 'int8', 'bytea'];
 
@@ -23,10 +24,13 @@ const SELECT = statement<{ at: number; writer: number; counts: Uint8Array }>(
    ORDER BY at, writer LIMIT $8::int4`,
 );
 
-const DELETE_OLD = statement<never>(
+const DELETE_OLD = statement<{ at: number }>(
   'stats_delete_old',
   `DELETE FROM stats
-   WHERE ctid = ANY (ARRAY(SELECT ctid FROM stats WHERE span = $1::int2 AND at < $2::int8 ORDER BY at LIMIT $3::int4))`,
+   WHERE ctid = ANY (ARRAY(
+     SELECT ctid FROM stats
+     WHERE span = $1::int2 AND at >= $2::int8 AND at < $3::int8 ORDER BY at LIMIT $4::int4))
+   RETURNING at`,
 );
 
 const DELETE_OLD_ACTIVITY = statement<never>(
@@ -53,17 +57,20 @@ export const readCounts: Read<'readCounts'> = ({ look }, { since, until, after, 
 
 export const pruneCounts: Write<'pruneCounts'> = (context, { minutes, hours, budgetMs }) => {
   const limit = rowsPerStep(budgetMs);
-  return runSteps(context.clock, budgetMs, [
-    () => deleteOld(context, [MINUTES, minutes, limit]),
-    () => deleteOld(context, [HOURS, hours, limit]),
-    () => orNull(context.write((tx) => tx.change(DELETE_OLD_ACTIVITY, [hours, limit]))),
+  const { clock, write, passes } = context;
+  return passes.stats.run(clock, budgetMs, [
+    createDeletion(context, { span: MINUTES, before: minutes, limit }),
+    createDeletion(context, { span: HOURS, before: hours, limit }),
+    async () => (await write((tx) => tx.change(DELETE_OLD_ACTIVITY, [hours, limit]))) || null,
   ]);
 };
 
-function deleteOld({ write }: WriteContext, values: [span: number, before: number, limit: number]) {
-  return orNull(write((tx) => tx.change(DELETE_OLD, values)));
-}
+type Deletion = { span: number; before: number; limit: number };
 
-async function orNull(changed: Promise<number>): Promise<number | null> {
-  return (await changed) || null;
+function createDeletion({ write, passes }: WriteContext, { span, before, limit }: Deletion): Step {
+  return passes.stats.step(`stats of span ${span}`, 0, async (from) => {
+    const rows = await write((tx) => tx.run(DELETE_OLD, [span, from, before, limit]));
+    if (rows.length === 0) return null;
+    return { changed: rows.length, last: rows.reduce((latest, { at }) => Math.max(latest, at), from) };
+  });
 }
