@@ -84,6 +84,21 @@ async function whenSomebodyWaits(url: string, kind: 'advisory' | 'relation' = 'a
   }
 }
 
+describe('a start', { skip: CITUS_URL === undefined ? false : NOT_ON_CITUS }, () => {
+  it('waits for the count of a large backlog, which takes longer than other statements may', async (t) => {
+    const url = await databases.make(t);
+    const before = await open(t, url);
+    await new Scene(before.store).createDestination();
+    await before.store.close();
+    const client = await connect(t, url);
+    await client.query('ALTER TABLE open_deliveries RENAME TO kept');
+    const whenSlept = `(SELECT pg_sleep(11)::text) = ''`;
+    await client.query(`CREATE VIEW open_deliveries AS SELECT * FROM kept WHERE ${whenSlept}`);
+    const { store } = await open(t, url);
+    assert.deepEqual((await store.readStats()).unfinished, []);
+  });
+});
+
 describe('the first node of a new version', { skip: CITUS_URL === undefined ? false : NOT_ON_CITUS }, () => {
   it('lets the others go on while somebody reads a table that it has to change', async (t) => {
     const url = await databases.makeEmpty(t);

@@ -8,6 +8,7 @@ import { StoreError } from '../store.ts';
 import type { Store, ToolStore } from '../store.ts';
 import { createAnnouncements } from './announcements.ts';
 import { loadBacklog } from './backlog.ts';
+import type { Backlog } from './backlog.ts';
 import { openPool, withConnection } from './wire/connections.ts';
 import type { ConnectionOptions } from './wire/connections.ts';
 import { readProgressOn, refuseUnfinished } from './copy/copy-progress.ts';
@@ -48,6 +49,9 @@ const LANES = {
   accepting: { batches: CONNECTIONS.accepting, itemsMin: 100, areParallel: true },
   recording: { batches: CONNECTIONS.recording, itemsMin: 200, areParallel: true },
 };
+
+/** At the start: whoever has some ten million waiting could not start again within what other statements may take. */
+const COUNT_TIMEOUT_MS = 5 * 60_000;
 
 const VERSION_MIN = 15;
 /**
@@ -150,10 +154,8 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
   const horizons = createHorizons();
   const partitions = isDistributed ? noPartitions : await openPartitions(pools.upkeep);
   await partitions.makeAhead(clock.now());
-  const backlog = await read(async (tx) => {
-    await horizons.refresh(tx);
-    return loadBacklog(tx);
-  });
+  await read((tx) => horizons.refresh(tx));
+  const backlog = await countAtStart(options, pools);
   return {
     clock,
     sealer: createSealer(masterKey, random),
@@ -174,6 +176,18 @@ async function createContext(options: PostgresStoreOptions, pools: Pools): Promi
     keyWaitMs,
     passes: { erasing: new Pass(), pruning: new Pass(), ending: new Pass(), stats: new Pass() },
   };
+}
+
+/** On a connection of its own, for others' answers are waited for less long. */
+async function countAtStart(options: PostgresStoreOptions, pools: Pools): Promise<Backlog> {
+  const { settings, ...address } = pools.connection;
+  const patient = [...settings, `statement_timeout = ${COUNT_TIMEOUT_MS}`];
+  const pool = openPool({ ...address, settings: patient, answerTimeoutMs: COUNT_TIMEOUT_MS }, 1);
+  try {
+    return await transactionsOf(options, pools)(pool).read(loadBacklog);
+  } finally {
+    await pool.end();
+  }
 }
 
 /** What is under way, so that closing can wait for it. */
