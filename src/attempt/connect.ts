@@ -237,6 +237,12 @@ function shakeHands(
 ): Promise<Socket> {
   const { target, session, secureContext, onSession } = options;
   return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException | null): void => {
+      const code = error instanceof ResponseFault ? error.detail! : (error?.code ?? 'ECONNRESET');
+      reject(new ConnectError('tls_failed', explainTls(code)));
+    };
+    // The host was gone, or refused, before it was this handshake's turn.
+    if (tls.destroyed) return fail(tls.errored);
     const socket = connectTls({
       socket: tls,
       // Without a server name Node checks the certificate against the host: right for an address.
@@ -256,9 +262,6 @@ function shakeHands(
       tls.endHandshake();
       resolve(socket);
     });
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      const code = error instanceof ResponseFault ? error.detail! : error.code;
-      reject(new ConnectError('tls_failed', explainTls(code)));
-    });
+    socket.once('error', fail);
   });
 }

@@ -33,6 +33,8 @@ export class TlsStream extends Duplex implements Hearer {
 
   constructor(intake: Intake) {
     super({ allowHalfOpen: false });
+    // Until its handshake begins nobody else listens, and an error without a listener would end the process.
+    this.on('error', () => {});
     this.#intake = intake;
     intake.hear(this);
     intake.begin(HANDSHAKE_AT_ONCE_BYTES_MAX);
@@ -107,16 +109,23 @@ export class TlsStream extends Duplex implements Hearer {
   /** What nobody reads is padding, and bounded as such. */
   override _read(): void {}
 
-  override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#intake.socket.write(bytes, done);
+  override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#intake.socket.write(bytes, unlessLost(done));
   }
 
   override _final(done: () => void): void {
-    this.#intake.socket.end(done);
+    this.#intake.socket.end(unlessLost(done));
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#intake.socket.destroy();
     done(error);
   }
+}
+
+/** Who cannot write any more has lost the connection, and is told so once all that came before is heard (Intake). */
+function unlessLost(done: () => void): (error?: Error | null) => void {
+  return (error) => {
+    if (error == null) done();
+  };
 }

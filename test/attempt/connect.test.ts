@@ -22,6 +22,7 @@ import { arrival, until } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { certificate, hasIPv6, startReceiver, testCa } from './receiver.ts';
 import type { Certificate, Receiver } from './receiver.ts';
+import { watchSockets } from './watch-sockets.ts';
 
 setDefaultCACertificates([testCa()]);
 
@@ -242,6 +243,35 @@ describe('TLS', () => {
     for (const hangUp of [(socket: Socket) => void socket.end(), (socket: Socket) => void socket.resetAndDestroy()]) {
       receiver.onConnection((socket) => socket.once('data', () => hangUp(socket)));
       assert.deepEqual(await failureOf(connect(`https://localhost:${receiver.port}/`)), expected);
+    }
+  });
+
+  test('a host that is gone, or floods, while its handshake waits for its turn', async (t) => {
+    const receiver = await start(t);
+    const hungUp = 'TLS failed: the connection was closed during the handshake';
+    const flooded = 'TLS failed: the host sends far more than a handshake or a response takes';
+    receiver.onConnection(() => {});
+    const troubles = [
+      [(socket: Socket) => void socket.resetAndDestroy(), hungUp],
+      [(socket: Socket) => void socket.destroy(), hungUp],
+      [(socket: Socket) => void socket.write(Buffer.alloc(1_000_000)), flooded],
+    ] as const;
+    for (const [i, [trouble, message]] of troubles.entries()) {
+      const sockets = watchSockets(t);
+      let begin: (() => void) | null = null;
+      const afterTurn: Clock['afterTurn'] = (callback) => {
+        if (begin === null) begin = callback;
+        else systemClock.afterTurn(callback);
+      };
+      const { connect } = await setUp(t, { clock: { ...systemClock, afterTurn } });
+      const failure = failureOf(connect(`https://127.0.0.1:${receiver.port}/`));
+      await receiver.connected(i + 1);
+      await until(() => begin !== null);
+      const closed = new Promise((resolve) => sockets[0]!.once('close', resolve));
+      trouble(receiver.sockets[i]!);
+      await closed;
+      begin!();
+      assert.deepEqual(await failure, { outcome: 'tls_failed', message });
     }
   });
 
