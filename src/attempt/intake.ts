@@ -70,8 +70,8 @@ export class Intake {
     while (this.#unread !== null) {
       if (this.#atOnceBytes <= 0 && !this.#readingTime.take(this.#read)) return void this.socket.pause();
       this.#readPiece(this.#unread);
-      // Closed by who heard it, and not by the other side: of no more interest.
-      if (this.socket.destroyed && !this.#isGone) this.#unread = null;
+      // Closed by who heard it, and not by an error: of no more interest.
+      if (this.socket.destroyed && this.socket.errored === null) this.#unread = null;
     }
     if (this.#isEnded || this.#isGone) this.#end();
     else if (this.socket.isPaused()) this.socket.resume();

@@ -445,25 +445,35 @@ describe('a long response over TLS with the end of the connection right behind i
   }
 });
 
-test('a long response is read whole though the rest of the request meets a closed connection', async (t) => {
-  const sockets = watchSockets(t);
-  // As on a busy node: there is no time to read before the connection is gone.
-  const afterTurn = (callback: () => void): void => {
-    if (sockets.at(-1)!.closed) setImmediate(callback);
-    else sockets.at(-1)!.once('close', () => setImmediate(callback));
-  };
-  const { attempt, receiver } = await startAttempting(t, { clock: { ...systemClock, afterTurn } });
-  const body = 'x'.repeat(10 * KIB);
-  receiver.onConnection((socket) => {
-    socket.once('data', () => {
-      socket.pause();
-      socket.write(head(413, `content-length: ${body.length}`) + body, () => socket.destroy());
-    });
-  });
-  // More than all buffers on the way hold.
-  const result = await attempt({ payload: new Uint8Array(16 * KIB * KIB) });
-  assert.equal(result.outcome, 'bad_status', String(result.error));
-  assertShows(result, { code: 413, body, truncated: false });
+describe('a long response is read whole though the rest of the request meets a closed connection', () => {
+  for (const tls of [undefined, certificate('good')]) {
+    // As on a busy node: there is no time to read before the connection has failed, or is gone.
+    for (const event of ['error', 'close']) {
+      test(`${tls === undefined ? 'http' : 'https'}, ${event}`, async (t) => {
+        const sockets = watchSockets(t);
+        let isAnswered = false;
+        const afterTurn = (callback: () => void): void => {
+          if (isAnswered && !sockets[0]!.destroyed) sockets[0]!.once(event, callback);
+          else setImmediate(callback);
+        };
+        const options = { clock: { ...systemClock, afterTurn }, receiver: tls && { tls } };
+        const { attempt, receiver } = await startAttempting(t, options);
+        const body = 'x'.repeat(10 * KIB);
+        const answer = async (socket: Socket): Promise<void> => {
+          socket.pause();
+          // Until no more of the request goes out.
+          await arrival();
+          isAnswered = true;
+          socket.write(head(413, `content-length: ${body.length}`) + body, () => socket.destroy());
+        };
+        receiver.onConnection((socket) => socket.once('data', () => void answer(socket)));
+        // More than all buffers on the way hold.
+        const result = await attempt({ payload: new Uint8Array(16 * KIB * KIB) });
+        assert.equal(result.outcome, 'bad_status', String(result.error));
+        assertShows(result, { code: 413, body, truncated: false });
+      });
+    }
+  }
 });
 
 function assertShows(result: AttemptResult, expected: Omit<Case, 'name' | 'reply' | 'outcome'>): void {
