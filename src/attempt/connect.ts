@@ -250,6 +250,8 @@ function shakeHands(
       servername: target.serverName,
       secureContext,
       ALPNProtocols: ['http/1.1'],
+      // NODE_TLS_REJECT_UNAUTHORIZED=0, for a database perhaps, would hold here, too.
+      rejectUnauthorized: true,
       ...(session === undefined ? {} : { session }),
     });
     run.replace(tcp, socket);

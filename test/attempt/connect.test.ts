@@ -228,6 +228,14 @@ describe('TLS', () => {
     });
   }
 
+  test('a certificate is verified though Node is told not to verify any', async (t) => {
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    t.after(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
+    const receiver = await start(t, undefined, tls('self-signed'));
+    const { connect } = await setUp(t);
+    assert.equal((await failureOf(connect(`https://localhost:${receiver.port}/`))).outcome, 'tls_failed');
+  });
+
   test('a port that does not speak TLS says so', async (t) => {
     const receiver = await start(t);
     receiver.onConnection((socket) => socket.write('220 mail.example.com ESMTP ready for duty\r\n'));
