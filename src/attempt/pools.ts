@@ -21,6 +21,8 @@ export type Pools = ReturnType<typeof createPools>;
 
 export const IDLE_CONNECTIONS_MAX = 1_000;
 const TLS_SESSIONS_MAX = 1_000;
+/** The host's certificate and its ticket, usually 1 to 3 KiB; a hostile host would have us keep ten times as much. */
+const TLS_SESSION_BYTES_MAX = 16_384;
 /** Unless the receiver's Keep-Alive header asks for less; load balancers usually close after 60 s. */
 const IDLE_MS_MAX = 30_000;
 /** Closed so much earlier than the receiver said it would: our request must not meet its FIN. */
@@ -39,6 +41,7 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
 
   const rememberSession = (key: string, session: Buffer): void => {
     sessions.delete(key);
+    if (session.length > TLS_SESSION_BYTES_MAX) return;
     if (sessions.size >= TLS_SESSIONS_MAX) sessions.delete(sessions.keys().next().value!);
     sessions.set(key, session);
   };

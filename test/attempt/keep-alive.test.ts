@@ -314,6 +314,22 @@ test('a connection is kept if what was written has gone out a turn later, as wit
   assert.ok(socket.destroyed);
 });
 
+test('of a TLS session up to 16 KiB are kept', async () => {
+  const offered: (number | undefined)[] = [];
+  const tickets = [16_384, 16_385, 100].map((bytes) => Buffer.alloc(bytes));
+  const pools = createPools({
+    clock: systemClock,
+    connect: async ({ session, onSession }) => {
+      offered.push(session?.length);
+      onSession!(tickets.shift() ?? Buffer.alloc(0));
+      return linkOf(new TcpSocket());
+    },
+  });
+  const target = parseTarget(new URL('https://example.com/'));
+  for (let n = 0; n < 4; n++) await pools.open({ environment: 1, mode: 'test', target, budgetMs: 1 });
+  assert.deepEqual(offered, [undefined, 16_384, undefined, 100]);
+});
+
 test('1,000 idle connections are kept; then the one that was idle longest goes', async () => {
   const sockets: TcpSocket[] = [];
   const pools = createPools({
