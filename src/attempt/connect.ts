@@ -51,6 +51,8 @@ export const CONNECT_MS_MAX = 5_000;
 /** RFC 8305, section 5: the next address gets its chance while a slow one is still being tried. */
 const NEXT_ADDRESS_MS = 250;
 const ADDRESSES_TRIED_MAX = 6;
+/** Where there is no IPv6, say, which explains nothing if the host refused at its IPv4 address. */
+const OF_OUR_SIDE = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 const HANDSHAKES_PER_TURN = 4;
 /** What a hostile host could keep this thread busy with. */
 const TLS_OPTIONS = {
@@ -196,6 +198,8 @@ function connectFirst(run: Run, addresses: readonly string[], { port }: Target):
   return new Promise((resolve, reject) => {
     const waiting = [...addresses];
     let trying = 0;
+    /** Why the addresses so far failed. */
+    let reason: string | undefined;
     let timer: Timer | undefined;
     const tryNext = (): void => {
       timer?.cancel();
@@ -222,8 +226,9 @@ function connectFirst(run: Run, addresses: readonly string[], { port }: Target):
     const fail = (socket: Socket, error: NodeJS.ErrnoException): void => {
       run.drop(socket);
       trying--;
+      if (reason === undefined || OF_OUR_SIDE.has(reason)) reason = error.code;
       if (waiting.length > 0) tryNext();
-      else if (trying === 0) reject(new ConnectError('connect_failed', explainTcp(error.code, port)));
+      else if (trying === 0) reject(new ConnectError('connect_failed', explainTcp(reason, port)));
     };
     tryNext();
   });

@@ -163,6 +163,21 @@ describe('where it connects', () => {
     });
   });
 
+  test('not at all, and the reason is what the host did, not that one of its addresses has no route', async (t) => {
+    // TCP does not go to a group; an IPv6 address where there is no IPv6 fails the same way.
+    const { connect } = await setUp(t, {
+      names: { 'down.test': ['127.0.0.1', '224.0.0.1'], 'far.test': ['224.0.0.1'] },
+      testSubnets: ['127.0.0.1/32', '224.0.0.1/32'],
+    });
+    const port = await freePort();
+    // Each time the other address is the first.
+    for (let n = 0; n < 2; n++) {
+      const { message } = await failureOf(connect(`http://down.test:${port}/`));
+      assert.equal(message, `connection refused: nothing listens on port ${port}`);
+    }
+    assert.equal((await failureOf(connect(`http://far.test:${port}/`))).message, 'no network route to the host');
+  });
+
   test('not to a name that does not resolve', async (t) => {
     const { connect } = await setUp(t, { names: { 'broken.test': { kind: 'failure' } } });
     assert.deepEqual(await failureOf(connect('https://nowhere.test/')), {
