@@ -10,8 +10,11 @@ import { ResponseFault } from './response-fault.ts';
 const PADDING_BYTES_MAX = 32_768;
 /** Handshakes with the usual chains of certificates do not wait for reading time: thousands may begin at once. */
 const HANDSHAKE_AT_ONCE_BYTES_MAX = 8_192;
-/** What frames a byte of a response at least: a record's head, type and tag (RFC 8446, 5.2). */
-const RECORD_FRAMING_BYTES = 22;
+/**
+ * What frames a byte of a response at most: a record's head, and a block cipher's IV, MAC (SHA-384) and padding (RFC
+ * 5246, 6.2.3.2). In TLS 1.3 it is 22 (RFC 8446, 5.2).
+ */
+const RECORD_FRAMING_BYTES = 85;
 
 /** Of a record: its type, two bytes of a version, and its length (RFC 5246, 6.2.1). */
 const RECORD_HEAD_BYTES = 5;
