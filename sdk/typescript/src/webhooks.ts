@@ -45,6 +45,8 @@ export class WebhookVerificationError extends PostriderError {
 
 const TOLERANCE_SECONDS = 300;
 const BYTES_MAX = 1024 * 1024;
+/** No destination has a shorter one. */
+const SECRET_BYTES_MIN = 24;
 
 export const webhooks = {
   /**
@@ -77,10 +79,18 @@ function signersOf(secret: string | readonly string[]): Webhook[] {
   const secrets = [secret].flat();
   if (secrets.length === 0) throw new TypeError(message);
   try {
-    return secrets.map((one) => new Webhook(one));
+    return secrets.map(signerOf);
   } catch (cause) {
     throw new TypeError(message, { cause });
   }
+}
+
+/** Base64 is also what a variable that is not set becomes: `null` is a key of three bytes, which anybody may sign with. */
+function signerOf(secret: string): Webhook {
+  const signer = new Webhook(secret);
+  const { length } = atob(secret.replace(/^whsec_/, ''));
+  if (length < SECRET_BYTES_MIN) throw new Error(`it has ${length} bytes, fewer than ${SECRET_BYTES_MIN}`);
+  return signer;
 }
 
 /** Not a number, such as that of an unset variable, is above nothing: it would turn the limit off without a word. */
