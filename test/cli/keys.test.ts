@@ -114,6 +114,16 @@ describe('on a store', () => {
     }
   });
 
+  test('a name and scopes are what the API takes: an empty name, 256 of any character, no scope twice', async () => {
+    await create('--name', '');
+    await create('--name', '🎉'.repeat(256));
+    for (const wrong of [`--name ${'🎉'.repeat(257)}`, '--scopes read,publish,read']) {
+      const [run] = await runLines([`keys create --mode test ${wrong}`], service.environment());
+      assert.equal(run!.code, 2, wrong);
+      assert.match(run!.stderr, /^postrider: (--name takes at most 256|--scopes: "read" is there twice)/);
+    }
+  });
+
   test('the list has a header, a line a key, and no line that a name could make', async () => {
     const { id } = await create(
       '--name',

@@ -3,6 +3,7 @@
 import { parseDuration, UsageError } from '../../config.ts';
 import { DEFAULT_SCOPES, SCOPES } from '../../model/api-key.ts';
 import type { ApiKey, Mode, Scope } from '../../model/api-key.ts';
+import { NAME_LENGTH_MAX } from '../../model/destination.ts';
 import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
@@ -19,7 +20,6 @@ import type { PresentedKey } from './present-key.ts';
 import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
 
 const MODES: readonly Mode[] = ['test', 'live'];
-const NAME_LENGTH_MAX = 256;
 /** The last day that the API can write. */
 const EXPIRES_AT_MAX = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -36,7 +36,7 @@ export const createKeyCommand: Command = {
       value: 'MODE',
       options: MODES,
     },
-    name: { type: 'string', meaning: 'a label for people', value: 'NAME', unit: `1-${NAME_LENGTH_MAX} characters` },
+    name: { type: 'string', meaning: 'a label for people', value: 'NAME', unit: `up to ${NAME_LENGTH_MAX} characters` },
     scopes: {
       type: 'string',
       meaning: 'what the key may do, comma-separated',
@@ -117,15 +117,19 @@ function modeOf(text: string | null): Mode {
 }
 
 function nameOf(text: string | null): string | null {
-  if (text !== null && (text === '' || text.length > NAME_LENGTH_MAX)) {
-    throw new UsageError(`--name takes 1 to ${NAME_LENGTH_MAX} characters`);
+  // Characters as the API counts them, not halves of some.
+  if (text !== null && Array.from(text).length > NAME_LENGTH_MAX) {
+    throw new UsageError(`--name takes at most ${NAME_LENGTH_MAX} characters`);
   }
   return text;
 }
 
 function scopesOf(text: string | null): Scope[] {
   if (text === null) return [...DEFAULT_SCOPES];
-  return [...new Set(partsOf(text) as Scope[])];
+  const scopes = partsOf(text) as Scope[];
+  const twice = scopes.find((scope, i) => scopes.indexOf(scope) < i);
+  if (twice !== undefined) throw new UsageError(`--scopes: "${twice}" is there twice`);
+  return scopes;
 }
 
 function expiryOf(text: string | null): number | null {
