@@ -26,11 +26,13 @@ import { openStore } from '../../src/store/open.ts';
 import { backupSqlite } from '../../src/store/sqlite/file/backup.ts';
 import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
 import { openDatabase, readNumber } from '../../src/store/sqlite/file/database.ts';
+import { takeServerLock } from '../../src/store/sqlite/file/server-lock.ts';
 import { openSqliteTool } from '../../src/store/sqlite/tool-store.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { StoreErrorCode } from '../../src/store/store.ts';
 import { mountDisk } from '../e2e/small-disk.ts';
 import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
+import { listLayouts, restoreSqlite } from './layouts/layouts.ts';
 import { LIVE, Scene } from './scene.ts';
 
 /** A data directory that a server has used and left. */
@@ -316,5 +318,28 @@ describe('a command beside the server', () => {
     const key = scene.apiKey();
     await tool.createApiKey(key);
     assert.deepEqual(await scene.store.readApiKeys(), [key]);
+  });
+
+  it('leaves an older database as it is while a server of that version has it', (t) => {
+    const dataDir = makeDataDir(t);
+    restoreSqlite(listLayouts('sqlite')[0]!, dataDir);
+    const schema = (): number => {
+      const db = openDatabase(databasePath(dataDir));
+      try {
+        return readNumber(db, 'PRAGMA user_version');
+      } finally {
+        db.close();
+      }
+    };
+    const before = schema();
+    const lock = takeServerLock(dataDir);
+    try {
+      assert.throws(() => openTool(t, dataDir), refuses('in_use', dataDir, `${process.pid}`, 'stop it'));
+      assert.equal(schema(), before);
+    } finally {
+      lock.close();
+    }
+    openTool(t, dataDir);
+    assert.ok(schema() > before);
   });
 });

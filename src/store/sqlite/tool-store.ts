@@ -11,10 +11,17 @@ import { createDataDir, databasePath } from './file/data-dir.ts';
 import { writeTransaction } from './file/database.ts';
 import { createDiskReserve } from './file/write-checks.ts';
 import { openPrepared } from './file/prepare-database.ts';
+import { takeServerLock } from './file/server-lock.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from './queries/configuration/api-keys.ts';
 import { readEnvironments } from './queries/configuration/environments.ts';
 
-/** No lock is taken. On an empty directory the database is made, as by the server's first start. */
+const TO_MIGRATE =
+  'its database is of an older version, so stop it before this program works on it, or use the program that it runs';
+
+/**
+ * A lock is only taken to migrate: throws `in_use` while a server of an older version runs. On an empty directory the
+ * database is made, as by the server's first start.
+ */
 export function openSqliteTool(options: {
   dataDir: string;
   masterKey: Uint8Array;
@@ -24,7 +31,7 @@ export function openSqliteTool(options: {
   const { dataDir, masterKey, clock, random } = options;
   createDataDir(dataDir);
   const sealer = createSealer(masterKey, random);
-  const db = openPrepared(databasePath(dataDir), sealer);
+  const db = openPrepared(databasePath(dataDir), sealer, () => takeServerLock(dataDir, TO_MIGRATE));
   // A key lets an operator in: it is made for as long as there is any room.
   const diskReserve = createDiskReserve({ db, dataDir, reserveBytes: 0, clock });
   const context: KeyContext = {

@@ -37,6 +37,11 @@ export function assertKnownSchema(db: Database, path: string): void {
   }
 }
 
+/** Of one that `assertKnownSchema` lets pass. */
+export function hasLatestSchema(db: Database): boolean {
+  return readNumber(db, 'PRAGMA user_version') === readMigrations().at(-1)!.version;
+}
+
 export function migrate(db: Database): void {
   for (const migration of readMigrations()) {
     writeTransaction(db, () => {

@@ -12,18 +12,22 @@ import type { Database } from './database.ts';
 import { isDiskFull } from './write-checks.ts';
 import { publishFile, writeNewFile } from './durable-file.ts';
 import { errnoOf, isInaccessible, toStoreError } from '../errors.ts';
-import { assertKnownSchema, migrate } from './migrate.ts';
+import type { FileLock } from './file-lock.ts';
+import { assertKnownSchema, hasLatestSchema, migrate } from './migrate.ts';
 
 const KEY_CHECK = 'key_check';
 const KEY_CHECK_TEXT = 'postrider';
 
-/** Opens the database file at `path`, made if it is not there, ready for use. The caller closes it. */
-export function openPrepared(path: string, sealer: Sealer): Database {
+/**
+ * Opens the database file at `path`, made if it is not there, ready for use. The caller closes it. `lockOut` is what
+ * keeps servers away while the schema is changed, of a caller that has not taken the server's lock before.
+ */
+export function openPrepared(path: string, sealer: Sealer, lockOut?: () => FileLock): Database {
   return withOpenErrors(path, () => {
     if (!existsSync(path)) createDatabase(path, sealer);
     assertWritable(path);
     assertNotEmpty(path);
-    return openWith(path, (db) => prepareExisting(db, path, sealer));
+    return openWith(path, (db) => prepareExisting(db, path, sealer, lockOut));
   });
 }
 
@@ -58,11 +62,18 @@ function openWith(path: string, prepareIt: (db: Database) => void): Database {
   }
 }
 
-function prepareExisting(db: Database, path: string, sealer: Sealer): void {
+function prepareExisting(db: Database, path: string, sealer: Sealer, lockOut?: () => FileLock): void {
   assertKnownSchema(db, path);
   assertMasterKey(db, sealer);
   keepLog(db);
-  migrate(db);
+  if (hasLatestSchema(db)) return;
+  // A server of an older version would go on with statements for a schema that is no longer there.
+  const lock = lockOut?.();
+  try {
+    migrate(db);
+  } finally {
+    lock?.close();
+  }
 }
 
 const FILES_BESIDE = ['-journal', '-wal', '-shm'];

@@ -6,10 +6,10 @@ import { lockPath } from './data-dir.ts';
 import { lockFile } from './file-lock.ts';
 import type { FileLock } from './file-lock.ts';
 
-/** Until it is closed. Throws `in_use` at once if another server holds the lock. */
-export function takeServerLock(dataDir: string): FileLock {
+/** Until it is closed. Throws `in_use` at once, and what to do, if another server holds the lock. */
+export function takeServerLock(dataDir: string, toDo = 'stop it, or set another DATA_DIR'): FileLock {
   const lock = lockFile(lockPath(dataDir));
-  if (lock === null) throw inUse(dataDir);
+  if (lock === null) throw inUse(dataDir, toDo);
   writePid(dataDir);
   return lock;
 }
@@ -25,10 +25,10 @@ function writePid(dataDir: string): void {
   }
 }
 
-function inUse(dataDir: string): StoreError {
+function inUse(dataDir: string, toDo: string): StoreError {
   const pid = readPid(dataDir);
   const who = pid === null ? 'another server' : `another server (process ${pid})`;
-  return new StoreError('in_use', `${who} is running on ${dataDir}: stop it, or set another DATA_DIR`);
+  return new StoreError('in_use', `${who} is running on ${dataDir}: ${toDo}`);
 }
 
 function readPid(dataDir: string): string | null {
