@@ -206,12 +206,23 @@ test('an event counts as published, and a page as read, only by an answer that h
   proxy.failures = [nothing, nothing];
   await assert.rejects(client.events.publish({ type: 'order.paid', body: {} }), UnexpectedAnswerError);
   await assert.rejects(client.destinations.list().page(), UnexpectedAnswerError);
-  for (const body of ['{}', '{"data":{}}', '{"data":[]}', '{"data":[],"next_cursor":7}']) {
+  const [noRow, emptyRow] = ['{"data":[null],"next_cursor":null}', '{"data":[{}],"next_cursor":null}'];
+  for (const body of ['{}', '{"data":{}}', '{"data":[]}', '{"data":[],"next_cursor":7}', noRow, emptyRow]) {
     proxy.failures = [{ status: 200, body }];
     await assert.rejects(client.destinations.list().page(), UnexpectedAnswerError, body);
     proxy.failures = [{ status: 200, body }];
     await assert.rejects(Array.fromAsync(client.dlq.list()), UnexpectedAnswerError, body);
   }
+  for (const body of [noRow, emptyRow]) {
+    proxy.failures = [{ status: 202, body }];
+    await assert.rejects(client.events.replay('evt_1'), UnexpectedAnswerError, body);
+  }
+});
+
+test('a walk ends where the same page comes again, as from a cache that leaves out the query', async () => {
+  const page: Failure = { status: 200, body: '{"data":[{"id":"dst_1"}],"next_cursor":"same"}' };
+  proxy.failures = [page, page];
+  await assert.rejects(Array.fromAsync(client.destinations.list()), UnexpectedAnswerError);
 });
 
 test('nothing counts as done, made or read by an answer that is not Postrider’s', async () => {

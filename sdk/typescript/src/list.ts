@@ -38,13 +38,23 @@ export class List<T> implements AsyncIterable<T> {
     for await (const { data } of this.pages()) yield* data;
   }
 
-  /** Without a cursor or null a walk would ask for the first page for ever. */
+  /** Without a cursor or null a walk would ask for the first page for ever, and of a cache for the same one. */
   async #readPage(query: PageQuery): Promise<Page<T>> {
     const page: Partial<Page<T>> = await this.#read(query);
     const { data, next_cursor: next } = page;
-    if (Array.isArray(data) && (next === null || typeof next === 'string')) return page as Page<T>;
+    const leadsOn = next === null || (typeof next === 'string' && next !== query.cursor);
+    if (leadsOn && areRows(data)) return page as Page<T>;
     throw new UnexpectedAnswerError('the answer is no page of a list; is the base URL that of Postrider?', {
       status: 200,
     });
   }
+}
+
+/** Whatever the API lists has an id. */
+export function areRows(data: unknown): data is object[] {
+  return Array.isArray(data) && data.every(isRow);
+}
+
+function isRow(row: { id?: unknown; event_id?: unknown } | null): boolean {
+  return typeof (row?.id ?? row?.event_id) === 'string';
 }

@@ -3,7 +3,7 @@
 import type { CallOptions } from '../deadline.ts';
 import { UnexpectedAnswerError, type ApiError } from '../errors.ts';
 import { bodyTextOf, encode, JsonText } from '../json-text.ts';
-import { List } from '../list.ts';
+import { areRows, List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { isRefused, refusalOf } from '../refusals.ts';
 import { pathOf, type Transport } from '../transport.ts';
@@ -84,7 +84,11 @@ export class Events {
       body: encode(input),
       due: { data: 'object' },
     } as const;
-    return (await this.#transport.call<Schema<'ReplayedDeliveries'>>(call, options)).data;
+    const { data } = await this.#transport.call<Schema<'ReplayedDeliveries'>>(call, options);
+    if (areRows(data)) return data;
+    throw new UnexpectedAnswerError('the answer is no list of deliveries; is the base URL that of Postrider?', {
+      status: 202,
+    });
   }
 
   /** Sends many old events again, as an operation; with `dry_run` only says how many. */
