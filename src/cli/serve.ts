@@ -106,7 +106,7 @@ async function serveTogether(settings: Settings, tellStarted: Surroundings['tell
   const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: true });
   const { log } = processLog;
   // Every process names the same port, one that starts later too.
-  const port = settings.PORT === 0 ? await findFreePort(settings) : settings.PORT;
+  const port = await findPort(settings);
   const argv = [...process.argv.slice(2), '--port', String(port)];
   const onServing = (started: Started): void => void tellStarted(started, log);
   const code = await runProcessGroup({ count, argv, log, clock: systemClock, onServing }, onStopSignal);
@@ -114,8 +114,9 @@ async function serveTogether(settings: Settings, tellStarted: Surroundings['tell
   return code;
 }
 
-async function findFreePort(settings: Settings): Promise<number> {
-  const server = createServer().listen(0, settings.HOST);
+/** The port of the settings, or where that is 0 a free one. Throws StoreError if nothing can listen there. */
+async function findPort(settings: Settings): Promise<number> {
+  const server = createServer().listen(settings.PORT, settings.HOST);
   try {
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
@@ -146,6 +147,8 @@ async function serveToTheEnd(
   const stopped = nextStopOrder(onStopOrder);
   let app: App;
   try {
+    // The first keys are shown once, by a start that comes to an end. Of a group the parent has looked.
+    if (settings.PROCESSES === 1) await findPort(settings);
     const keys = await makeFirstKeys(store);
     // Only here, as loading it takes six times what every other command of the program does.
     const { startApp } = await import('../app/app.ts');

@@ -148,6 +148,11 @@ describe('a start that cannot work ends with 1 and says why', () => {
     const result = await serve({ DATA_DIR: dataDir, PORT: String(port) });
     assertRefused(result, `127.0.0.1:${port}`);
     assert.match(result.stderr, /--port/);
+    const service = new Service();
+    t.after(() => service.end());
+    service.dataDir = dataDir;
+    await service.start();
+    assert.match(service.key, /^pr_test_/, 'the first key is shown by the first start that comes to an end');
   });
 
   test('a data directory that cannot be made', async (t) => {
