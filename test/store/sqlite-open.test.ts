@@ -24,7 +24,7 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import { loadMasterKey } from '../../src/store/sqlite/file/master-key.ts';
 import { openStore } from '../../src/store/open.ts';
 import { backupSqlite } from '../../src/store/sqlite/file/backup.ts';
-import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
+import { assertStoreIsThere, databasePath } from '../../src/store/sqlite/file/data-dir.ts';
 import { openDatabase, readNumber } from '../../src/store/sqlite/file/database.ts';
 import { takeServerLock } from '../../src/store/sqlite/file/server-lock.ts';
 import { openSqliteTool } from '../../src/store/sqlite/tool-store.ts';
@@ -34,6 +34,9 @@ import { mountDisk } from '../e2e/small-disk.ts';
 import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { listLayouts, restoreSqlite } from './layouts/layouts.ts';
 import { LIVE, Scene } from './scene.ts';
+
+/** A user that nothing belongs to. */
+const NOBODY = 65_534;
 
 /** A data directory that a server has used and left. */
 async function makeUsed(t: TestContext): Promise<{ dataDir: string; path: string; scene: Scene }> {
@@ -318,6 +321,19 @@ describe('a command beside the server', () => {
     const key = scene.apiKey();
     await tool.createApiKey(key);
     assert.deepEqual(await scene.store.readApiKeys(), [key]);
+  });
+
+  it('is refused by a directory that another user has, which is not said to be empty', async (t) => {
+    const { dataDir } = await makeUsed(t);
+    chmodSync(dataDir, 0);
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid!(NOBODY);
+    try {
+      assert.throws(() => assertStoreIsThere(dataDir), refuses('unwritable', dataDir, 'right'));
+    } finally {
+      if (isRoot) process.seteuid!(0);
+      chmodSync(dataDir, 0o700);
+    }
   });
 
   it('leaves an older database as it is while a server of that version has it', (t) => {

@@ -1,6 +1,6 @@
 // The directory that everything is kept in. What is made in it is its owner's alone, as the directory is, should that
 // have been made by somebody else: event bodies are in there as they came.
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { StoreError } from '../../store.ts';
 import { errnoOf } from '../errors.ts';
@@ -22,8 +22,15 @@ export const SERVED_FILES = [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, LOC
  */
 export function assertStoreIsThere(dataDir: string): void {
   const path = databasePath(dataDir);
-  if (!existsSync(path)) throw new StoreError('missing', `there is no store in ${resolve(dataDir)}`);
-  assertNotEmpty(path);
+  try {
+    assertNotEmpty(path);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === null) throw error;
+    // Another user's directory says nothing of what is in it.
+    if (errno !== 'ENOENT' && errno !== 'ENOTDIR') throw unwritable(path, error);
+    throw new StoreError('missing', `there is no store in ${resolve(dataDir)}`);
+  }
 }
 
 /** Before SQLite opens the file: it would take the log beside an empty one for an old log, and remove that. */
