@@ -85,7 +85,7 @@ function signersOf(secret: string | readonly string[]): Webhook[] {
   }
 }
 
-/** Base64 is also what a variable that is not set becomes: `null` is a key of three bytes, which anybody may sign with. */
+/** A variable that is not set may become base64: `null` is a key of three bytes, with which anybody may sign. */
 function signerOf(secret: string): Webhook {
   const signer = new Webhook(secret);
   const { length } = atob(secret.replace(/^whsec_/, ''));
