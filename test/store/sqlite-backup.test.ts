@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { backupSqlite } from '../../src/store/sqlite/file/backup.ts';
 import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { mountDisk } from '../e2e/small-disk.ts';
 import { makeDataDir, openServer } from './data-dirs.ts';
 import { LIVE, Scene } from './scene.ts';
 
@@ -49,5 +50,19 @@ describe('a backup', () => {
     mkdirSync(join(copyDir, 'dir'));
     assert.throws(() => backupSqlite({ dataDir, target: join(copyDir, 'dir') }), unwritable);
     assert.deepEqual(readdirSync(copyDir).sort(), ['dir', 'taken']);
+  });
+
+  it('says of a disk that is full that it has no room for the copy, and leaves nothing there', async (t) => {
+    const disk = mountDisk(t, 1);
+    if (typeof disk === 'string') return t.skip(disk);
+    const [dataDir, target] = [makeDataDir(t), join(disk.path, 'copy')];
+    await openServer(t, dataDir);
+    await disk.fillTo(0);
+    const before = readdirSync(disk.path);
+    assert.throws(() => backupSqlite({ dataDir, target }), {
+      code: 'disk_full',
+      message: /no room for .*\/copy: free/,
+    });
+    assert.deepEqual(readdirSync(disk.path), before);
   });
 });

@@ -5,7 +5,7 @@ import { StoreError } from '../../store.ts';
 import { assertStoreIsThere, databasePath } from './data-dir.ts';
 import { openDatabase, prepare } from './database.ts';
 import { syncPath } from './durable-file.ts';
-import { toStoreError } from '../errors.ts';
+import { errnoOf, toStoreError } from '../errors.ts';
 
 /**
  * Writes the database of `dataDir` (which throws `missing` if there is none) to the file `target`, which must not exist
@@ -36,6 +36,10 @@ export function backupSqlite({ dataDir, target }: { dataDir: string; target: str
 
 function backupError(target: string, cause: unknown): unknown {
   const error = toStoreError(cause, () => false);
+  if ((error instanceof StoreError && error.code === 'disk_full') || errnoOf(cause) === 'ENOSPC') {
+    const message = `there is no room for ${target}: free some space there, or name a file on another disk`;
+    return new StoreError('disk_full', message, { cause });
+  }
   if (error instanceof StoreError && error.code !== 'unavailable') return error;
   const message = `cannot write ${target}: name a new file in a directory that exists and may be written`;
   return new StoreError('unwritable', message, { cause });
