@@ -7,7 +7,7 @@ import type { Horizons } from './horizons.ts';
 import type { LockedKeys } from './queries/events/locked-keys.ts';
 import type { Pass } from './queries/maintenance/steps.ts';
 import type { Partitions } from './schema/partitions.ts';
-import type { Transactions, Tx, Work } from './wire/transaction.ts';
+import type { SentCommit, Transactions, Tx, Work } from './wire/transaction.ts';
 
 /** The methods of the store that have a query of their own. */
 type Method = Exclude<keyof Store, 'close' | 'lanes' | 'cluster' | 'findTrouble'>;
@@ -49,8 +49,8 @@ export type WriteContext = ConfigurationContext &
     passes: Record<'erasing' | 'pruning' | 'ending' | 'stats', Pass>;
   };
 
-/** `xid`: of the transaction that may have stored it; null: it is stored. */
-export type Recorded = { xid: string | null; outcome: RecordOutcome };
+/** `commit`: of the transaction that may have stored it; null: it is stored. */
+export type Recorded = { commit: SentCommit | null; outcome: RecordOutcome };
 
 /** A transaction whose changes of the backlog count when it is committed. */
 export async function writeCounted<Result>(

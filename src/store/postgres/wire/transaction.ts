@@ -18,21 +18,23 @@ export type Tx = Pick<PipelinedTransaction, 'run' | 'change' | 'batch' | 'refuse
 export type Work<Result> = (tx: Tx, nth: number) => Promise<Result>;
 
 type Proof = { statement: Statement<unknown>; values: readonly Value[] };
+/** All by which the server can be asked whether a transaction was committed. */
+export type SentCommit = { xid: string; proof: Proof | null };
 
 export type Transactions = ReturnType<typeof createTransactions>;
 
 /** The connection was lost after COMMIT had been sent, and nobody could be asked what became of it in time. */
 export class OutcomeUnknown extends StoreError {
-  readonly xid: string;
+  readonly commit: SentCommit;
   /** Of `work`: what holds if it was committed. */
   readonly result: unknown;
 
-  constructor(xid: string, result: unknown, cause: unknown) {
+  constructor(sent: SentCommit, result: unknown, cause: unknown) {
     super('unavailable', 'the database went away during a commit, and has not come back to say what became of it', {
       cause,
     });
     this.name = 'OutcomeUnknown';
-    this.xid = xid;
+    this.commit = sent;
     this.result = result;
   }
 }
@@ -83,10 +85,11 @@ export function createTransactions(options: Options) {
   const { pool, clock, random } = options;
   const retrying = createRetries(clock, random);
 
-  const resolve = async (
-    xid: string,
-    endsAt = clock.monotonic() + RESOLVE_FOR_MS,
-  ): Promise<'committed' | 'aborted'> => {
+  const look = <Result>(work: Work<Result>): Promise<Result> =>
+    retrying((nth) => lookOnce(options, (tx) => work(tx, nth)));
+
+  const resolve = async (xid: string): Promise<'committed' | 'aborted'> => {
+    const endsAt = clock.monotonic() + RESOLVE_FOR_MS;
     for (;;) {
       const outcome = await askOutcome(pool, xid);
       if (outcome === 'committed' || outcome === 'aborted') return outcome;
@@ -95,18 +98,18 @@ export function createTransactions(options: Options) {
     }
   };
 
-  const isCommitted = async ({ xid, proof }: { xid: string; proof: Proof | null }): Promise<boolean> => {
+  const isCommitted = async ({ xid, proof }: SentCommit): Promise<boolean> => {
     if ((await resolve(xid)) !== 'committed') return false;
     // A server that crashed gives out again the ids of transactions of which nothing had reached its log: what is
     // committed under this id may be another transaction.
     if (proof === null) return true;
-    return (await lookOnce(options, (tx) => tx.run(proof.statement, proof.values))).length > 0;
+    return (await look((tx) => tx.run(proof.statement, proof.values))).length > 0;
   };
 
   const settle = async <Result>(ending: Ending<Result>, onLate: () => void): Promise<Result> => {
     if (ending.end === 'committed') return ending.result;
-    const wasCommitted = await isCommitted(ending).catch((error: unknown) => {
-      throw new OutcomeUnknown(ending.xid, ending.result, error);
+    const wasCommitted = await isCommitted(ending.commit).catch((error: unknown) => {
+      throw new OutcomeUnknown(ending.commit, ending.result, error);
     });
     if (!wasCommitted) throw ending.error;
     onLate();
@@ -130,9 +133,9 @@ export function createTransactions(options: Options) {
     /** One consistent state for several statements. */
     read: <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => retrying(() => readOnce(options, work)),
     /** Reads of which each may see a state of its own: without BEGIN and COMMIT they are answered sooner. */
-    look: <Result>(work: Work<Result>): Promise<Result> => retrying((nth) => lookOnce(options, (tx) => work(tx, nth))),
+    look,
     /** What became of a transaction that ended in an OutcomeUnknown. */
-    resolve: (xid: string): Promise<'committed' | 'aborted'> => resolve(xid),
+    isCommitted,
   };
 }
 
@@ -159,7 +162,7 @@ function createRetries(clock: Clock, random: Random) {
 type Ending<Result> =
   | { end: 'committed'; result: Result }
   /** The connection was lost between COMMIT and its answer. */
-  | { end: 'unknown'; xid: string; proof: Proof | null; result: Result; error: unknown };
+  | { end: 'unknown'; commit: SentCommit; result: Result; error: unknown };
 
 async function writeOnce<Result>(options: Options, work: (tx: Tx) => Promise<Result>): Promise<Ending<Result>> {
   return withConnection(options.pool, async (client, discard) => {
@@ -212,7 +215,7 @@ async function commit<Result>(
       throw error;
     }
     discard(error as Error);
-    return { end: 'unknown', xid, proof: tx.proof, result, error };
+    return { end: 'unknown', commit: { xid, proof: tx.proof }, result, error };
   }
 }
 

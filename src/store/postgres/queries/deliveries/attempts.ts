@@ -2,7 +2,7 @@
 import { ATTEMPTS_WITH_BODY_MAX } from '../../../../model/attempt.ts';
 import { outcomeCode, triggerCode } from '../../../rows/codec.ts';
 import type { ResultToRecord } from '../../../store.ts';
-import { batchStatement, insertStatement } from '../../wire/statement.ts';
+import { batchStatement, insertStatement, statement } from '../../wire/statement.ts';
 import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeText } from '../../wire/values.ts';
@@ -39,9 +39,18 @@ const DROP_BODIES = batchStatement<never>(
     WHERE ${inShard('a')} AND a.delivery_id = r.delivery_id AND a.n = r.n`,
 );
 
+/** By its time, too: where this one was lost, another node's may have its number. */
+const IS_STORED = statement<unknown>(
+  'attempts_is_stored',
+  `SELECT 1 FROM attempts
+   WHERE shard = $1::int2 AND delivery_id = $2 AND n = $3::int4 AND started_at = $4::int8`,
+);
+
 /** Sent, not awaited: the transaction's commit sees an error. */
 export function insertAttempts(tx: Tx, attempts: readonly NumberedAttempt[]): void {
   void tx.batch(INSERT, attempts.map(toRow));
+  const [first] = attempts;
+  if (first !== undefined) tx.provedBy(IS_STORED, [...placeOf(first), Math.round(first.startedAt)]);
   // One comes, one goes: older ones lost theirs when the attempts after them were recorded.
   const old = attempts.filter(({ n }) => n > ATTEMPTS_WITH_BODY_MAX);
   void tx.batch(
@@ -51,7 +60,11 @@ export function insertAttempts(tx: Tx, attempts: readonly NumberedAttempt[]): vo
 }
 
 function toRow(attempt: NumberedAttempt): BatchRow {
-  return [attempt.shard, attempt.deliveryId, attempt.n, ...toValues(attempt)];
+  return [...placeOf(attempt), ...toValues(attempt)];
+}
+
+function placeOf({ shard, deliveryId, n }: NumberedAttempt): [number, Uint8Array, number] {
+  return [shard, deliveryId, n];
 }
 
 /** Of all columns after the number. */

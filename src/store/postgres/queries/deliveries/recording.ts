@@ -6,6 +6,7 @@ import { bisect, withPartitions } from '../../bisect.ts';
 import type { Recorded, Write, WriteContext } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
 import { OutcomeUnknown } from '../../wire/transaction.ts';
+import type { SentCommit } from '../../wire/transaction.ts';
 import { timesOf } from './delivery-tables.ts';
 import { recordAtOnce, splitResults } from './record-at-once.ts';
 import type { PlainResult } from './record-at-once.ts';
@@ -39,14 +40,14 @@ export const recordResults: Write<'recordResults'> = async (context, { results, 
   };
   const alone = async (result: ResultToRecord): Promise<RecordOutcome> => {
     const [outcome] = await together([withoutResponse(result)]);
-    recorded.set(result, { xid: null, outcome: outcome! });
+    recorded.set(result, { commit: null, outcome: outcome! });
     return outcome!;
   };
   if (left.length > 0 || plain.length === 0) await bisect(left, together, alone);
   return { outcomes: results.map((result) => recorded.get(result)!.outcome), paused };
 };
 
-const RECORDED: Recorded = { xid: null, outcome: { result: 'recorded' } };
+const RECORDED: Recorded = { commit: null, outcome: { result: 'recorded' } };
 
 function inPartitions<Result>(
   { partitions }: WriteContext,
@@ -59,8 +60,8 @@ function inPartitions<Result>(
 
 async function recordNew(context: WriteContext, request: RecordRequest): Promise<RecordAnswer> {
   const { recording, backlog, recorded } = context;
-  const note = ({ outcomes }: RecordAnswer, xid: string | null): void => {
-    for (const [i, result] of request.results.entries()) recorded.set(result, { xid, outcome: outcomes[i]! });
+  const note = ({ outcomes }: RecordAnswer, commit: SentCommit | null): void => {
+    for (const [i, result] of request.results.entries()) recorded.set(result, { commit, outcome: outcomes[i]! });
   };
   try {
     const answer = await inPartitions(context, request.results, () =>
@@ -69,7 +70,7 @@ async function recordNew(context: WriteContext, request: RecordRequest): Promise
     note(answer, null);
     return answer;
   } catch (error) {
-    if (error instanceof OutcomeUnknown) note(error.result as RecordAnswer, error.xid);
+    if (error instanceof OutcomeUnknown) note(error.result as RecordAnswer, error.commit);
     throw error;
   }
 }
@@ -79,11 +80,10 @@ async function findLeft({ recording, recorded }: WriteContext, results: readonly
   const left: ResultToRecord[] = [];
   for (const result of results) {
     const known = recorded.get(result);
-    const isStored =
-      known !== undefined && (known.xid === null || (await recording.resolve(known.xid)) === 'committed');
+    const isStored = known !== undefined && (known.commit === null || (await recording.isCommitted(known.commit)));
     if (!isStored) left.push(result);
     // Its transaction's end is known now.
-    else if (known.xid !== null) recorded.set(result, { ...known, xid: null });
+    else if (known.commit !== null) recorded.set(result, { ...known, commit: null });
   }
   return left;
 }
