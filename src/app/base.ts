@@ -54,7 +54,10 @@ export async function createBase(options: ServiceOptions): Promise<Base> {
   const { store, clock, random, log } = options;
   const environments = await store.readEnvironments();
   // Before the first id is made: its time is kept.
-  if (store.cluster !== undefined) clock.adjust(correctionOf(await measureOffset(store.cluster, clock.machine)));
+  if (store.cluster !== undefined) {
+    const offset = await measureOffset(store.cluster, clock.machine);
+    clock.adjust(correctionOf(offset), offset.at);
+  }
   return {
     ...options,
     clockTrust: createClockTrust(clock, (byMs) =>

@@ -36,17 +36,15 @@ function createNodeAmongNodes(base: Base, node: NodeIdentity, store: ClusterStor
     node,
     leaseMs: settings.NODE_LEASE,
     store,
-    clock: clock.machine,
-    adjustClock(offsetMs) {
-      log.warn({ offset_ms: offsetMs }, 'the clock of this machine differs from the database’s, which counts');
-      clock.adjust(offsetMs);
-    },
+    clock,
     work: createWork(base, parts),
     hearOther: (text) => {
       if (text.startsWith(STREAM_ANNOUNCEMENT)) parts.exchange?.hear(text);
     },
     hearAgain: () => parts.exchange?.hearAgain(),
     events: {
+      onClockOff: (offsetMs) =>
+        log.warn({ offset_ms: offsetMs }, 'the clock of this machine differs from the database’s, which counts'),
       onRenewalFailed: () => metrics.leaseRenewalsFailed.inc(),
       onLeaseLost() {
         metrics.leasesLost.inc();

@@ -3,8 +3,8 @@ import { instantOf } from '../runtime/clock.ts';
 import type { Clock, Instant } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 
-/** `ms`: to be added to this machine's time; it may be too little or too much by as much as `uncertainMs`. */
-export type Offset = { ms: number; uncertainMs: number };
+/** `ms`: to be added to this machine's time `at` a moment; too little or too much by as much as `uncertainMs`. */
+export type Offset = { at: Instant; ms: number; uncertainMs: number };
 
 /** Clocks that differ by less matter nowhere. */
 const OFFSET_IGNORED_MS = 1_000;
@@ -21,7 +21,7 @@ export async function measureOffset(store: Pick<ClusterStore, 'readCluster'>, cl
  */
 export function offsetOf(storeNow: number, sentAt: Instant, receivedAt: number): Offset {
   const uncertainMs = (receivedAt - sentAt.monotonic) / 2;
-  return { ms: storeNow - (sentAt.now + uncertainMs), uncertainMs };
+  return { at: sentAt, ms: storeNow - (sentAt.now + uncertainMs), uncertainMs };
 }
 
 /** The correction of this machine's clock; 0: it is near enough, or may be. */

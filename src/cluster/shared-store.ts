@@ -5,7 +5,7 @@ import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationId, NodeId } from '../model/id.ts';
 import type { Ownership } from '../model/ownership.ts';
 import { delay } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { AdjustableClock } from '../runtime/clock.ts';
 import type { BackgroundStep } from '../runtime/loop.ts';
 import { StoreError } from '../store/store.ts';
 import type { ClusterStore, ClusterView } from '../store/cluster-store.ts';
@@ -28,6 +28,7 @@ const OFFSET_MAX_MS = 60_000;
 const LEAVE_EXTRA_MS = 5_000;
 
 type ClusterEvents = {
+  onClockOff: (offsetMs: number) => void;
   onRenewalFailed: () => void;
   onLeaseLost: () => void;
   onNodesRemoved: (nodes: readonly NodeId[]) => void;
@@ -40,10 +41,8 @@ type SharedStoreOptions = {
   node: NodeIdentity;
   leaseMs: number;
   store: ClusterStore;
-  /** The machine's own clock, not corrected. */
-  clock: Clock;
-  /** Corrects the service's clock by the store's time. */
-  adjustClock: (offsetMs: number) => void;
+  /** The service's; it is corrected by the store's time. */
+  clock: AdjustableClock;
   work: ShardWork;
   /** Told of what is announced and is no wake-up. */
   hearOther: (text: string) => void;
@@ -63,11 +62,12 @@ export class SharedStoreNode implements Cluster {
   /** Why the lease cannot be renewed. */
   #trouble: string | null = null;
   #offsetMs = 0;
-  #adjustedMs = 0;
+  #toldOffsetMs = 0;
 
   constructor(options: SharedStoreOptions) {
     this.#options = options;
-    const { node, store, clock, work, leaseMs, events } = options;
+    const { node, store, work, leaseMs, events } = options;
+    const clock = options.clock.machine;
     const { id } = node;
     this.#lease = createLease(clock, leaseMs);
     this.#announcer = createAnnouncer({ store, clock, onError: this.#errorsOf('announce') });
@@ -160,7 +160,7 @@ export class SharedStoreNode implements Cluster {
     return new Membership(
       {
         store,
-        clock,
+        clock: clock.machine,
         lease: this.#lease,
         shards: this.#shards,
         acknowledge: (environments) => this.#changes.acknowledge(environments),
@@ -186,10 +186,14 @@ export class SharedStoreNode implements Cluster {
   }
 
   #noteOffset(offset: Offset): void {
+    const { clock, events } = this.#options;
     this.#offsetMs = offset.ms;
-    if (isCorrected(offset, this.#adjustedMs)) return;
-    this.#adjustedMs = correctionOf(offset);
-    this.#options.adjustClock(this.#adjustedMs);
+    // Both by when the store was asked: the machine's clock may have been set since.
+    const inForceMs = clock.now() - (clock.monotonic() - offset.at.monotonic) - offset.at.now;
+    if (!isCorrected(offset, inForceMs)) clock.adjust(correctionOf(offset), offset.at);
+    if (isCorrected(offset, this.#toldOffsetMs)) return;
+    this.#toldOffsetMs = correctionOf(offset);
+    events.onClockOff(this.#toldOffsetMs);
   }
 
   #hear(text: string): void {

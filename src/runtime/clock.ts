@@ -70,23 +70,29 @@ export function keepProcessAlive(): () => void {
   return () => clearInterval(interval);
 }
 
-/** A clock whose wall time can be set right, as by the time of a database that several machines share. */
+/**
+ * A clock whose wall time can be set right, as by the time of a database that several machines share. From then on it
+ * goes by the machine's monotonic clock: between two looks at the database nobody could tell whether a machine's time
+ * was set right or wrong, and what is stored by a wrong one, others wait for.
+ */
 export type AdjustableClock = Clock & {
   /** As it is when nothing is set right. */
   readonly machine: Clock;
-  adjust(offsetMs: number): void;
+  /** Its time is the machine's, as that was then, and so much more. */
+  adjust(offsetMs: number, at: Instant): void;
 };
 
 export function createAdjustableClock(machine: Clock): AdjustableClock {
-  let offset = 0;
+  /** Unix ms at which the monotonic clock was zero. */
+  let startedAt: number | null = null;
   return {
     machine,
-    now: () => machine.now() + offset,
+    now: () => (startedAt === null ? machine.now() : Math.floor(startedAt + machine.monotonic())),
     monotonic: () => machine.monotonic(),
     setTimer: (callback, delayMs) => machine.setTimer(callback, delayMs),
     afterTurn: (callback) => machine.afterTurn(callback),
-    adjust(offsetMs) {
-      offset = offsetMs;
+    adjust(offsetMs, at) {
+      startedAt = at.now + offsetMs - at.monotonic;
     },
   };
 }

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { correctionOf, measureOffset } from '../../src/cluster/clock-offset.ts';
 import { SharedStoreNode } from '../../src/cluster/shared-store.ts';
-import { delay } from '../../src/runtime/clock.ts';
+import { createAdjustableClock, delay } from '../../src/runtime/clock.ts';
+import type { AdjustableClock, Clock } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import type { ClusterStore } from '../../src/store/cluster-store.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
@@ -21,6 +22,15 @@ type Slowness = { beforeMs: number; afterMs: number };
 /** A node on a store whose clock is ahead by `offsetMs`, and which answers slowly when it is told to. */
 class Scene {
   readonly clock = new VirtualClock();
+  /** By how much the machine's wall clock was set since. */
+  setByMs = 0;
+  readonly machine: Clock = {
+    now: () => this.clock.now() + this.setByMs,
+    monotonic: () => this.clock.monotonic(),
+    setTimer: (callback, delayMs) => this.clock.setTimer(callback, delayMs),
+    afterTurn: (callback) => this.clock.afterTurn(callback),
+  };
+  readonly corrected: AdjustableClock = createAdjustableClock(this.machine);
   readonly slowness: Slowness = { beforeMs: 0, afterMs: 0 };
   readonly corrections: number[] = [];
   readonly store: ClusterStore;
@@ -47,8 +57,7 @@ class Scene {
       node: { id: createIds(clock, random).next('nod'), name: 'simulated', version: '0' },
       leaseMs: LEASE_MS,
       store: this.store,
-      clock,
-      adjustClock: (byMs) => corrections.push(byMs),
+      clock: this.corrected,
       hearOther: () => {},
       hearAgain: () => {},
       work: {
@@ -62,6 +71,7 @@ class Scene {
         catchUp: async () => 0,
       },
       events: {
+        onClockOff: (byMs) => corrections.push(byMs),
         onRenewalFailed: () => undefined,
         onLeaseLost: () => undefined,
         onNodesRemoved: () => undefined,
@@ -107,6 +117,55 @@ describe('a store that was slow', () => {
     });
   }
 });
+
+describe('a machine whose clock is set while its node runs', () => {
+  for (const byMs of [3_600_000, -3_600_000, 20_000]) {
+    test(`by ${byMs / 1_000} s`, async () => {
+      const scene = await startScene();
+      const { clock, corrected } = scene;
+      scene.setByMs = byMs;
+      // Nobody has asked the store yet.
+      assertNear(corrected.now(), clock.now(), 1);
+      await clock.run(LEASE_MS);
+      assertNear(corrected.now(), clock.now(), 1);
+    });
+  }
+
+  for (const [when, slowness] of Object.entries(SLOW)) {
+    test(`in the middle of a renewal that was slow ${when}`, async () => {
+      const scene = await startScene();
+      const { clock, corrected } = scene;
+      Object.assign(scene.slowness, slowness);
+      await clock.run(1.25 * SLOW_MS);
+      scene.setByMs = 3_600_000;
+      for (let i = 0; i < 4; i++) {
+        await clock.run(SLOW_MS / 4);
+        assertNear(corrected.now(), clock.now(), 1);
+      }
+    });
+  }
+
+  test('in many small steps', async () => {
+    // Each is too small to be noticed; together the machine, which was behind, is right in the end.
+    const scene = await startScene(5_000);
+    const { clock, corrected } = scene;
+    for (let i = 0; i < 10; i++) {
+      scene.setByMs += 500;
+      await clock.run(LEASE_MS);
+      assertNear(corrected.now(), clock.now() + 5_000, 1_000);
+    }
+  });
+});
+
+/** As the service starts: the clock is right before the first id is made. */
+async function startScene(offsetMs = 0): Promise<Scene> {
+  const scene = new Scene(offsetMs);
+  const { clock, machine, store, node } = scene;
+  const offset = await clock.runFor(measureOffset(store, machine));
+  scene.corrected.adjust(correctionOf(offset), offset.at);
+  await clock.runFor(node.join('here'));
+  return scene;
+}
 
 function assertNear(value: number, expected: number, offMax: number): void {
   assert.ok(Math.abs(value - expected) <= offMax, `${value} is not within ${offMax} of ${expected}`);

@@ -8,7 +8,7 @@ import { SharedStoreNode } from '../../src/cluster/shared-store.ts';
 import { ApiError } from '../../src/model/error.ts';
 import { SHARD_COUNT } from '../../src/model/id.ts';
 import type { DestinationId, NodeId } from '../../src/model/id.ts';
-import { delay } from '../../src/runtime/clock.ts';
+import { createAdjustableClock, delay } from '../../src/runtime/clock.ts';
 import type { Clock, Timer } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -62,8 +62,7 @@ class SimulatedNode {
       node: { id: this.id, name: 'simulated', version: '0' },
       leaseMs: LEASE_MS,
       store: store.storeFor(reach),
-      clock: own,
-      adjustClock: (offsetMs) => (this.offsetMs = offsetMs),
+      clock: createAdjustableClock(own),
       hearOther: () => {},
       hearAgain: () => {},
       work: {
@@ -84,6 +83,7 @@ class SimulatedNode {
         catchUp,
       },
       events: {
+        onClockOff: (offsetMs) => (this.offsetMs = offsetMs),
         onRenewalFailed: () => undefined,
         onLeaseLost: () => undefined,
         onNodesRemoved: () => undefined,
