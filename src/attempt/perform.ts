@@ -3,7 +3,7 @@ import type { Mode } from '../model/api-key.ts';
 import { ATTEMPT_ERROR_LENGTH_MAX } from '../model/attempt.ts';
 import type { AttemptResult, Outcome } from '../model/attempt.ts';
 import type { SignatureStyle } from '../model/destination.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, Instant } from '../runtime/clock.ts';
 import { ConnectError, CONNECT_MS_MAX } from './connect.ts';
 import type { Abort, Connection } from './connection.ts';
 import { explainStatus, explainTls, inSeconds } from './explain.ts';
@@ -31,6 +31,8 @@ export type AttemptRequest = {
   payload: Uint8Array;
   /** For the header of this name, if the destination has none of its own. */
   traceparent: string | null;
+  /** Its rate counts it from here, and so do its history and its time-out. */
+  startedAt: Instant;
   /** Covers connecting (of which ≤ 5 s), headers and body. */
   timeoutMs: number;
   /** It is a test, and says so to its receiver: called with all headers that are about to be sent, names and values. */
@@ -85,8 +87,7 @@ export function createPerform(options: {
   };
 
   return async (request, abort, mayWrite) => {
-    const startedAt = clock.now();
-    const begunAt = clock.monotonic();
+    const { now: startedAt, monotonic: begunAt } = request.startedAt;
     let end: AttemptEnd;
     try {
       const target = targetOf(request.url);

@@ -144,6 +144,7 @@ export class AttemptPipeline {
       attempt: delivery.attemptCount + 1,
       payload: payload.bytes,
       traceparent: traceparentOf?.(delivery, payload.traceparent) ?? null,
+      startedAt: at,
       timeoutMs: queue.schedule.timeoutMs,
     };
     return perform(request, attempt.aborter, () => ownership.mayStart(queue.id));

@@ -9,6 +9,7 @@ import { ApiError } from '../model/error.ts';
 import { idShard } from '../model/id.ts';
 import type { DestinationId } from '../model/id.ts';
 import { resolveSchedule } from '../model/retry-policy.ts';
+import { instantOf } from '../runtime/clock.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import { buildPayload } from './payloads.ts';
@@ -76,7 +77,8 @@ export class TestRequests {
   async #perform(destination: DestinationWithKeys, event: TestEvent, aborter: Aborter): Promise<TestAttempt> {
     const { perform, clock, ids, modeOf } = this.#options;
     const { id, environment, url, headers, signatureStyle, retryPolicy } = destination;
-    const now = clock.now();
+    const startedAt = instantOf(clock);
+    const { now } = startedAt;
     const eventId = ids.next('evt');
     const payload = buildPayload({ id: eventId, type: event.type, occurredAt: now, traceparent: null }, event.body);
     let sentHeaders: readonly string[] = [];
@@ -93,6 +95,7 @@ export class TestRequests {
         attempt: 1,
         payload,
         traceparent: null,
+        startedAt,
         timeoutMs: resolveSchedule(retryPolicy).timeoutMs,
         onTestHeaders: (sent) => (sentHeaders = sent),
       },

@@ -10,7 +10,7 @@ import type { Abort } from '../../src/attempt/connection.ts';
 import type { AttemptRequest } from '../../src/attempt/perform.ts';
 import { createResolver } from '../../src/attempt/resolver.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { instantOf, systemClock } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { startReceiver } from './receiver.ts';
 import type { ReceivedRequest, Receiver } from './receiver.ts';
@@ -72,13 +72,13 @@ export async function startAttempting(t: TestContext, options: Options = {}): Pr
     payload: PAYLOAD,
     traceparent: null,
     timeoutMs: 10_000,
-  } as const satisfies AttemptRequest;
+  } as const satisfies Omit<AttemptRequest, 'startedAt'>;
   const attempt = async (
     changes: Partial<AttemptRequest> = {},
     abort?: Abort,
     mayWrite?: () => boolean,
   ): Promise<AttemptResult> => {
-    const result = await attempter.perform({ ...request, ...changes }, abort, mayWrite);
+    const result = await attempter.perform({ ...request, startedAt: instantOf(clock), ...changes }, abort, mayWrite);
     assertSound(result);
     return result;
   };
