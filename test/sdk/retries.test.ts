@@ -109,7 +109,7 @@ describe('what is not safe to repeat', () => {
 
   test('is given all of the deadline', async () => {
     proxy.failures = ['hang'];
-    await assert.rejects(client.destinations.create(DESTINATION, { timeoutMs: 50 }), TimeoutError);
+    await assert.rejects(client.destinations.create(DESTINATION, { timeoutMs: 1_000 }), TimeoutError);
     assert.equal(proxy.seen.length, 1);
   });
 });
@@ -133,7 +133,8 @@ test('four tries, then what went wrong last', async () => {
 test('one that may be tried only once is given all of the deadline', async () => {
   const once = new Postrider({ apiKey: service.key, baseUrl: proxy.url, maxRetries: 0, timeoutMs: 300 });
   proxy.failures = ['hang'];
-  await assert.rejects(once.stats.now(), /no answer within (29\d|300) ms/);
+  // A busy machine may have spent some of it; a share of it for each of several tries would be less by far.
+  await assert.rejects(once.stats.now(), /no answer within (2\d\d|300) ms/);
 });
 
 test('no earlier than Retry-After', async () => {
