@@ -8,8 +8,6 @@ import type { TlsStream } from './tls-stream.ts';
 
 /** What a connection tells the exchange on it. */
 export interface Incoming {
-  /** So many bytes have come. */
-  readonly bytesRead: number;
   /** Bytes have come, to be read now. Returns how many of them are the exchange's; if not all, it is over. */
   read(bytes: Buffer): number;
   /** The other side has closed its side. */
@@ -51,8 +49,7 @@ export class Connection implements Hearer {
 
   /** From now on this exchange hears what comes. */
   begin(exchange: Incoming): void {
-    this.#link.intake.begin();
-    this.#link.tls?.begin();
+    (this.#link.tls ?? this.#link.intake).begin();
     this.#exchange = exchange;
   }
 

@@ -92,10 +92,6 @@ class Exchange implements Incoming, Reply {
 
   // ── Incoming ──
 
-  get bytesRead(): number {
-    return this.#response.bytesRead;
-  }
-
   read(bytes: Buffer): number {
     try {
       const taken = this.#response.read(bytes);
@@ -122,7 +118,7 @@ class Exchange implements Incoming, Reply {
   #endOf(error: (Error & { code?: string }) | null): ReplyEnd {
     if (error instanceof ResponseFault) return error.end;
     if (error?.code?.startsWith('ERR_SSL_') === true) return 'tls_failed';
-    return this.#connection.isReused && this.bytesRead === 0 ? 'stale' : 'closed';
+    return this.#connection.isReused && this.#response.bytesRead === 0 ? 'stale' : 'closed';
   }
 
   #complete(): void {

@@ -8,6 +8,7 @@ const { createServer } = process.getBuiltinModule('node:http');
 
 /** Of the request line and all headers together. */
 export const HEADER_BYTES_MAX = 16_384;
+const HEADERS_MAX = 1_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the 60 s after which common load balancers drop an idle connection: they, not we, close first. */
@@ -36,6 +37,7 @@ export function createNodeServer(
     },
     handle,
   );
+  server.maxHeadersCount = HEADERS_MAX;
   connections.watch(server);
   server.on('clientError', connectionErrors.handle);
   server.on('connect', connectionErrors.refuseTunnel);
