@@ -25,7 +25,7 @@ export const publishCommand = serviceCommand(
     flags: {
       data: DATA_FLAG,
       // Before --key, which may be there for the API key: an error of the service names the first that is given.
-      'idempotency-key': { type: 'string', meaning: 'so that it is taken once, whatever it begins with', value: 'KEY' },
+      'idempotency-key': { type: 'string', meaning: 'the idempotency key, whatever it begins with', value: 'KEY' },
       key: {
         type: 'string',
         meaning: 'the same; but what begins with pr_test_ or pr_live_ is the API key. May be given for each',
