@@ -50,6 +50,12 @@ export class Writer extends Connection<WriteContext> {
   runTogether<Result>(work: () => Result): Result {
     return this.context.together(work);
   }
+
+  override close(): void {
+    if (!this.context.db.isOpen) return;
+    super.close();
+    this.context.files.close();
+  }
 }
 
 /** Answers the reading methods; cannot write. */

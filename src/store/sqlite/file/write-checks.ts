@@ -2,19 +2,24 @@
 
 // Whether the files that this process has open are still the ones of its data directory. One that was removed or
 // replaced goes on working for whoever has it open, so a commit to it succeeds, and no restart will find it.
-import { statSync, statfsSync } from 'node:fs';
+import { closeSync, openSync, readlinkSync, statSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../runtime/clock.ts';
 import { StoreError } from '../../store.ts';
-import { SERVED_FILES } from './data-dir.ts';
+import { LOG, SERVED_FILES } from './data-dir.ts';
 import { PAGE_BYTES, readNumber } from './database.ts';
 import type { Database } from './database.ts';
 
 export type ServedFiles = ReturnType<typeof watchServedFiles>;
 
-/** Of those that are in `dataDir` now. Nothing is opened: closing a file would take away this process's locks on it. */
+/**
+ * Of those that are in `dataDir` now. Only the log is opened, on which nobody has locks: closing one of the others
+ * would take away this process's locks on it.
+ */
 export function watchServedFiles(dataDir: string) {
   const [database, log, index, lock] = SERVED_FILES.map((name) => watchFile(dataDir, name)) as [Find, Find, Find, Find];
+  const logName = watchName(join(dataDir, LOG));
+  const findLogTrouble: Find = () => (logName.isUnchanged() ? null : log());
   let isInTrouble = false;
   const findTrouble = (): string | null => {
     const trouble = database() ?? log() ?? index() ?? lock();
@@ -26,17 +31,18 @@ export function watchServedFiles(dataDir: string) {
     isInTrouble = true;
     throw new StoreError('unavailable', `${dataDir} was replaced or removed: ${trouble}`);
   };
-  // A look takes 4 µs a file, and every transaction waits for it. So it is at those that decide what the next start
-  // finds; without the log's index or the lock nothing is lost within the second until all are looked at.
+  // Every transaction waits for these looks. So they are at the files that decide what the next start finds; without
+  // the log's index or the lock nothing is lost within the second until all are looked at.
   return {
     /** Looks at all of them. What is wrong, without their path; null: nothing. */
     findTrouble,
     /** Throws `unavailable` where writing would be in vain. */
-    assertBeforeWrite: () => assertNone(isInTrouble ? findTrouble() : log()),
+    assertBeforeWrite: () => assertNone(isInTrouble ? findTrouble() : findLogTrouble()),
     /** Throws `unavailable` unless the next start will find what was just committed. */
-    assertAfterWrite: () => assertNone(database() ?? log()),
+    assertAfterWrite: () => assertNone(database() ?? findLogTrouble()),
     /** Whether the database's own file is there, so that what is copied into it will be found. */
     hasDatabase: () => database() === null,
+    close: logName.close,
   };
 }
 
@@ -51,6 +57,40 @@ function watchFile(dataDir: string, name: string): Find {
     if (found?.ino === opened?.ino && found?.dev === opened?.dev) return null;
     return found === null ? `${name} is gone` : `${name} is another file than the one that was opened`;
   };
+}
+
+/**
+ * For a file that is written and synced all the time: a cheap look that says at most "certainly the same", by the name
+ * under which it was opened (there is none without /proc). `stat` asks for the time of the last write as well, after
+ * which Linux (6.13 and newer) gives the next write an exact time of its own, and each fsync writes the inode too.
+ */
+function watchName(path: string): { isUnchanged: () => boolean; close: () => void } {
+  const file = openIfThere(path);
+  // Of a file that was removed it ends in " (deleted)".
+  const read = (): string | null => (file === null ? null : readLink(`/proc/self/fd/${file}`));
+  const opened = read();
+  return {
+    isUnchanged: () => opened !== null && read() === opened,
+    close: () => {
+      if (file !== null) closeSync(file);
+    },
+  };
+}
+
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch {
+    return null;
+  }
+}
+
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
 }
 
 /** Of a file that is open the number is not given to another, so equal means the same file. Whole: 64 bits are used. */
