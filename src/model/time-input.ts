@@ -1,9 +1,10 @@
 // Times as callers write them: RFC 3339 with any offset, a date alone, or a time without seconds.
 
-const DATE = String.raw`(\d{4})-(\d{2})-(\d{2})`;
-const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?`;
-const OFFSET = String.raw`(?:[Zz]|([+-])(\d{2}):(\d{2}))`;
-/** The form of a time; whether there is such a day and hour is another matter. */
+const DATE = String.raw`(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
+const HOUR = String.raw`([01]\d|2[0-3]):([0-5]\d)`;
+const TIME = String.raw`${HOUR}(?::([0-5]\d)(?:\.(\d+))?)?`;
+const OFFSET = `(?:[Zz]|([+-])${HOUR})`;
+/** Whether the month has such a day is another matter. */
 export const TIME_PATTERN = `^${DATE}(?:[Tt]${TIME}${OFFSET})?$`;
 const FORM = new RegExp(TIME_PATTERN);
 const LENGTH_MAX = 64;
@@ -36,9 +37,8 @@ function parse(text: string): { time: number; isFiner: boolean } | null {
   const fraction = match[7] ?? '';
   const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3));
   const date = dateOf(year!, month!, day!);
-  if (date === null || hour! > 23 || minute! > 59 || second! > 59) return null;
+  if (date === null) return null;
   const offset = offsetMs(match[8], Number(match[9] ?? 0), Number(match[10] ?? 0));
-  if (offset === null) return null;
   const time = date + hour! * 3_600_000 + minute! * 60_000 + second! * 1_000 + milliseconds - offset;
   return time >= FIRST_TIME && time <= LAST_TIME ? { time, isFiner: /[1-9]/.test(fraction.slice(3)) } : null;
 }
@@ -52,12 +52,11 @@ function dateOf(year: number, month: number, day: number): number | null {
   const date = new Date(0);
   // Not Date.UTC, which takes the years 0-99 for 1900-1999.
   date.setUTCFullYear(year, month - 1, day);
-  // A day or month that does not exist ends up in another month.
+  // A day that does not exist ends up in another month.
   return date.getUTCMonth() === month - 1 ? date.getTime() : null;
 }
 
-function offsetMs(sign: string | undefined, hours: number, minutes: number): number | null {
-  if (hours > 23 || minutes > 59) return null;
+function offsetMs(sign: string | undefined, hours: number, minutes: number): number {
   const offset = (hours * 60 + minutes) * 60_000;
   return sign === '-' ? -offset : offset;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { parseBound, parseTime } from '../../src/model/time-input.ts';
+import { parseBound, parseTime, TIME_PATTERN } from '../../src/model/time-input.ts';
 
 const ACCEPTED: [text: string, time: string][] = [
   ['2026-01-31T09:30:00Z', '2026-01-31T09:30:00.000Z'],
@@ -67,6 +67,13 @@ test('reads RFC 3339 with any offset, a date alone, and minutes without seconds'
 
 test('refuses times without an offset, of another form, or that do not exist', () => {
   for (const text of REFUSED) assert.equal(parseTime(text), null, text);
+});
+
+test('the pattern that is documented takes no month, day, hour or minute that never is', () => {
+  const pattern = new RegExp(TIME_PATTERN, 'u');
+  for (const text of ['2026-65-01', '2026-01-32', '2026-01-31T24:00Z', '2026-01-31T09:60Z', '2026-01-31T09:30+24:00'])
+    assert.doesNotMatch(text, pattern);
+  for (const [text] of ACCEPTED) assert.match(text, pattern);
 });
 
 test('reads back every time that the service writes', () => {
