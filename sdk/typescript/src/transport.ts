@@ -45,6 +45,7 @@ const TRIES_IN_DEADLINE = 3;
 /** The answer to a batch of 1,000 events with 100,000 deliveries has less than half of it. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const STREAM_TYPE = 'text/event-stream';
+const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 
 export class Transport {
   readonly #options: TransportOptions;
@@ -220,20 +221,28 @@ async function readText(response: Response): Promise<string> {
 
 function unexpected(response: Response, what: string): UnexpectedAnswerError {
   const { status, headers } = response;
-  const location = headers.get('location');
-  const hint =
-    location === null ? 'is the base URL that of Postrider?' : `it points to ${location}: is that where it is?`;
-  return new UnexpectedAnswerError(`the answer (HTTP ${status}) ${what}; ${hint}`, {
+  return new UnexpectedAnswerError(`the answer (HTTP ${status}) ${what}; ${hintOf(response)}`, {
     status,
     requestId: headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: readRetryAfter(headers.get('retry-after')),
   });
 }
 
+function hintOf({ status, headers }: Response): string {
+  const location = headers.get('location');
+  if (location !== null) return `it points to ${location}: is that where it is?`;
+  // Postrider's own 503 says so in JSON.
+  if (GATEWAY_STATUSES.includes(status))
+    return 'what stands before Postrider there, such as a proxy, does not reach it';
+  return 'is the base URL that of Postrider?';
+}
+
 /** What the platform has to say, which Node keeps in the error's cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const { message, code } = cause as { message?: string; code?: string };
+  const { message, code, reason: ofTls } = cause as { message?: string; code?: string; reason?: string };
+  // The message is OpenSSL's: an address in its library, and a line of its source.
+  if (code?.startsWith('ERR_SSL_') === true) return ` (TLS failed: ${ofTls ?? code}; is it https there?)`;
   const reason = message === undefined || message === '' ? code : message;
   return reason === undefined ? '' : ` (${reason})`;
 }
