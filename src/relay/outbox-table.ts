@@ -11,7 +11,8 @@ export type OutboxTable = {
   /** Of the advisory locks. */
   oid: number;
   idType: string;
-  isGrouped: boolean;
+  /** Null: it has no such column, and rows no order. */
+  groupType: string | null;
   /** Rows are read by these; each row has another. */
   order: readonly ('created_at' | 'id')[];
 };
@@ -91,7 +92,7 @@ export async function describeOutbox(
     // As PostgreSQL casts an oid to the int that an advisory lock takes.
     oid: Number(table.oid) | 0,
     idType,
-    isGrouped: columns.has(GROUP_COLUMN),
+    groupType: columns.get(GROUP_COLUMN)?.type ?? null,
     // A sequence never goes back; a clock may.
     order: ['bigint', 'integer'].includes(idType) ? ['id'] : ['created_at', 'id'],
   };
@@ -138,25 +139,49 @@ const OCCURRED_AT = `CASE WHEN extract(year FROM occurred_at) < 0 THEN '-' ELSE 
  * many rows and $4 how many bytes at most. Where it goes on after a place, $5 and $6 are that, and a row whose group
  * has one before the place is left: that one was passed over, or was committed after the place was passed.
  */
-export function readStatement({ name, idType, isGrouped, order }: OutboxTable, isOnward: boolean): string {
-  const inOrder = (of: string): string => order.map((column) => `${of}.${column}`).join(', ');
+export function readStatement(table: OutboxTable, isOnward: boolean): string {
+  const { name, idType, groupType, order } = table;
+  const isGrouped = groupType !== null;
   const taken = `NOT IN (SELECT unnest($1::${idType}[]))`;
   const placeOf = { created_at: `$5::timestamptz`, id: `$${order.length === 1 ? 5 : 6}::${idType}` };
   const place = order.map((column) => placeOf[column]).join(', ');
-  const onward = `AND (${inOrder('o')}) > (${place})`;
+  const onward = `AND (${inOrder(order, 'o')}) > (${place})`;
   // OFFSET 0: by the index, row by row. Hashed, it would look at every row before the place.
   const firstOfGroup = `AND NOT EXISTS (SELECT FROM ${name} e WHERE e.group_key = o.group_key
-      AND (${inOrder('e')}) <= (${place}) AND e.published_at IS NULL AND e.refused_at IS NULL AND e.id ${taken}
+      AND (${inOrder(order, 'e')}) <= (${place}) AND e.published_at IS NULL AND e.refused_at IS NULL AND e.id ${taken}
       OFFSET 0)`;
   const inTurn = `AND (o.group_key IS NULL OR (o.group_key::text NOT IN (SELECT unnest($2::text[]))
       ${isOnward ? firstOfGroup : ''}))`;
+  return selectRows(
+    table,
+    `${name} o
+    WHERE ${PENDING} AND o.id ${taken} ${isOnward ? onward : ''} ${isGrouped ? inTurn : 'AND $2::text[] IS NOT NULL'}`,
+  );
+}
+
+/**
+ * The next rows of the groups $2, $5 of each at most; $1, $3 and $4 as above. A walk would pass over all rows that are
+ * before the next one of its group.
+ */
+export function readGroupsStatement(table: OutboxTable): string {
+  const { name, idType, groupType, order } = table;
+  return selectRows(
+    table,
+    `unnest($2::text[]) AS g (key) CROSS JOIN LATERAL (
+      SELECT * FROM ${name} WHERE ${PENDING} AND group_key = g.key::${groupType ?? 'text'}
+        AND id NOT IN (SELECT unnest($1::${idType}[]))
+      ORDER BY ${order.join(', ')} LIMIT $5) o`,
+  );
+}
+
+/** Of rows `o` the first in order, as many as $3 and $4 let pass. */
+function selectRows({ groupType, order }: OutboxTable, from: string): string {
   return `
   WITH next AS (
-    SELECT o.id, coalesce(o.type, '') AS type, ${isGrouped ? 'o.group_key' : 'NULL'}::text AS group_key,
+    SELECT o.id, coalesce(o.type, '') AS type, ${groupType === null ? 'NULL' : 'o.group_key'}::text AS group_key,
       o.created_at, coalesce(o.occurred_at, o.created_at)::timestamptz AS occurred_at, o.body::text AS body
-    FROM ${name} o
-    WHERE ${PENDING} AND o.id ${taken} ${isOnward ? onward : ''} ${isGrouped ? inTurn : 'AND $2::text[] IS NOT NULL'}
-    ORDER BY ${inOrder('o')} LIMIT $3
+    FROM ${from}
+    ORDER BY ${inOrder(order, 'o')} LIMIT $3
   ), sized AS (
     SELECT *, coalesce(octet_length(body), 0) + octet_length(type) + octet_length(id::text) AS bytes FROM next
   ), summed AS (
@@ -166,7 +191,11 @@ export function readStatement({ name, idType, isGrouped, order }: OutboxTable, i
   SELECT id::text AS id, left(type, 1000) AS type, group_key AS "groupKey", created_at::text AS "createdAt",
     ${OCCURRED_AT} AS "occurredAt", bytes,
     CASE WHEN bytes <= ${ROW_BYTES_MAX} THEN body END AS body
-  FROM summed s WHERE total <= $4 ORDER BY ${inOrder('s')}`;
+  FROM summed s WHERE total <= $4 ORDER BY ${inOrder(order, 's')}`;
+}
+
+function inOrder(order: OutboxTable['order'], of: string): string {
+  return order.map((column) => `${of}.${column}`).join(', ');
 }
 
 export function isEmptyStatement({ name }: OutboxTable): string {

@@ -88,12 +88,20 @@ export class Publishing {
   // ── Read ──
 
   async #read(): Promise<void> {
-    const { outbox, turn, isOnce, unsettled } = this.#options;
+    const { outbox, turn, isOnce } = this.#options;
     while (!this.#isEnding) {
-      if (!this.#hasRoom()) await this.#nextChange();
-      else if (outbox.pauseMs > 0) await this.#nextChange(outbox.pauseMs);
+      if (!this.#hasRoom()) {
+        await this.#nextChange();
+        continue;
+      }
+      if (outbox.groupsPauseMs(this.#waiting) === 0) {
+        await outbox.readGroups(this.#waiting, this.#taken());
+        this.#changed();
+      }
+      // The walk has its turn whatever the groups took: there are others behind them.
+      if (outbox.pauseMs > 0) await this.#nextChange(Math.min(outbox.pauseMs, outbox.groupsPauseMs(this.#waiting)));
       else {
-        const taken = [...this.#waiting.ids(), ...this.#sent, ...unsettled.keys()];
+        const taken = this.#taken();
         const { count, isEmpty, isEnd } = await outbox.read(this.#waiting, taken);
         if (count > 0) this.#changed();
         if (isOnce && isEnd) {
@@ -105,6 +113,11 @@ export class Publishing {
         else if (isEmpty && taken.length === 0) await this.#rest();
       }
     }
+  }
+
+  /** Ids of rows that are on their way. */
+  #taken(): string[] {
+    return [...this.#waiting.ids(), ...this.#sent, ...this.#options.unsettled.keys()];
   }
 
   #hasRoom(): boolean {

@@ -2,7 +2,9 @@
 import type { Row } from './outbox-table.ts';
 
 /** Of one group: it goes row by row, and the rows of others are to have room beside it. */
-const GROUP_ROWS_MAX = 16;
+export const GROUP_ROWS_MAX = 16;
+/** With fewer the next ones are read: at one row a request they last longer than that takes. */
+const GROUP_ROWS_SHORT = 8;
 
 type BatchBounds = {
   rowsMax: number;
@@ -16,6 +18,8 @@ export class WaitingRows {
   #bytes = 0;
   /** How many rows of each group are here. */
   readonly #ofGroup = new Map<string, number>();
+  /** Groups that have been full: there are more rows of them, as far as is known. */
+  readonly #deep = new Set<string>();
   /** Groups of which a row is out. */
   readonly #out = new Set<string>();
 
@@ -34,6 +38,16 @@ export class WaitingRows {
   /** Groups of which no more need be read. */
   fullGroups(): string[] {
     return [...this.#ofGroup].filter(([, count]) => count >= GROUP_ROWS_MAX).map(([group]) => group);
+  }
+
+  /** Groups of which there are more rows, and few left here. */
+  shortGroups(): string[] {
+    return [...this.#deep].filter((group) => (this.#ofGroup.get(group) ?? 0) < GROUP_ROWS_SHORT);
+  }
+
+  /** There are no more rows of these, unless those that come fill them up. */
+  forget(groups: readonly string[]): void {
+    for (const group of groups) this.#deep.delete(group);
   }
 
   /**
@@ -94,5 +108,6 @@ export class WaitingRows {
     const count = (this.#ofGroup.get(groupKey) ?? 0) + by;
     if (count === 0) this.#ofGroup.delete(groupKey);
     else this.#ofGroup.set(groupKey, count);
+    if (count >= GROUP_ROWS_MAX) this.#deep.add(groupKey);
   }
 }

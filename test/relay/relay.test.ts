@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Client } from 'pg';
+import { connect } from '../../src/relay/publish.ts';
+import { Relay } from '../../src/relay/relay.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { readDatabaseAddress } from '../../src/store/postgres/wire/database-address.ts';
 import { Api } from '../e2e/api.ts';
 import { blocksOf } from '../docs/blocks.ts';
 import { environmentOf, runCommand, Service } from '../e2e/service.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { acceptedOf, countKeys, keyFor, RelayProcess, schemaOf, startRelay } from './relaying.ts';
 
 const DATABASE = 'relay_source';
@@ -186,6 +191,37 @@ test('rows of a group go in their order, others beside them', async () => {
         places.toSorted((a, b) => a - b),
         group[0],
       );
+  }
+});
+
+test('a group goes on while walks through the table pause', async (t) => {
+  const insert = `INSERT INTO outbox (type, body, group_key) SELECT 'deep.row', '{}', $1 FROM generate_series(1, 50)`;
+  for (const group of ['b', 'a', 'c']) await client.query(insert, [group]);
+  await client.query(`INSERT INTO outbox (type, body) VALUES ('deep.row', '{}')`);
+  const rows = await client.query<{ id: string; group: string | null }>(
+    'SELECT id, group_key AS group FROM outbox ORDER BY created_at, id',
+  );
+  // On a clock that stands still no walk begins once one has come to its end.
+  const relay = new Relay({
+    source: readDatabaseAddress(postgres.urlOf(DATABASE)),
+    service: connect({ url: service.url, key: service.key, userAgent: 'test' }),
+    ...{ table: 'outbox', isKept: false, isOnce: false, batchSize: 10, onNews: () => {} },
+    ...{ clock: new ManualClock(), random: systemRandom },
+  });
+  t.after(() => relay.stop());
+  const ended = relay.run();
+  await api.eventually(
+    () => rowsOf('outbox'),
+    ({ length }) => length === 0,
+  );
+  relay.stop();
+  await ended;
+  const place = new Map((await acceptedOf(api, 'deep.row')).map(({ idempotency_key: key }, i) => [key, i]));
+  assert.equal(place.size, rows.rowCount);
+  for (const [group, ofGroup] of Map.groupBy(rows.rows, (row) => row.group)) {
+    const places = ofGroup.map(({ id }) => place.get(id)!);
+    const inOrder = places.toSorted((a, b) => a - b);
+    assert.deepEqual(places, inOrder, String(group));
   }
 });
 
