@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Api } from '../e2e/api.ts';
 import { environmentOf, runCommand, Service } from '../e2e/service.ts';
-import { runLines } from './lines.ts';
+import { rowsOf, runLines } from './lines.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/postrider', import.meta.url));
 const HOUR_MS = 3_600_000;
@@ -141,12 +141,12 @@ describe('on a store', () => {
     );
     assert.ok(first!.startsWith(id));
     for (const line of others) assert.match(line, /^key_/);
-    const all = JSON.parse(await command('list', '--json')) as Key[];
-    assert.equal(all.length, others.length + 1);
+    const all = rowsOf<Key>(await command('list', '--json'));
+    assert.deepEqual([all.length, all[0]!.id], [others.length + 1, id]);
   });
 
   test('an empty list is no error', async () => {
-    const keys = JSON.parse(await command('list', '--json')) as Key[];
+    const keys = rowsOf<Key>(await command('list', '--json'));
     const revoked = await runLines(
       keys.map(({ id }) => `keys revoke ${id}`),
       service.environment(),
@@ -155,10 +155,11 @@ describe('on a store', () => {
     const { code, stdout, stderr } = await runCommand(['keys', 'list'], service.environment());
     assert.deepEqual({ code, stdout }, { code: 0, stdout: '' });
     assert.match(stderr, /keys create --mode/);
-    assert.equal(await command('list', '--json'), '[]\n');
+    assert.equal(await command('list', '--json'), '');
   });
 
   test('whoever stops reading ends it without a stack', async () => {
+    await create();
     const child = spawn(PROGRAM, ['keys', 'list', '--json'], {
       env: service.environment(),
       stdio: ['ignore', 'pipe', 'pipe'],

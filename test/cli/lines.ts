@@ -15,6 +15,14 @@ export async function runLines(lines: readonly string[], environment: NodeJS.Pro
   return runs;
 }
 
+/** What --json prints: an object a line, nothing else. */
+export function rowsOf<Row>(stdout: string): Row[] {
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Row);
+}
+
 /** Takes one command line after the other. */
 export class Prompt {
   readonly #child: ChildProcess;

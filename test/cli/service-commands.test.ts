@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Receiver } from '../e2e/receiver.ts';
 import { environmentOf, Service } from '../e2e/service.ts';
-import { Prompt } from './lines.ts';
+import { Prompt, rowsOf } from './lines.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/postrider', import.meta.url));
 const NOWHERE = 'http://127.0.0.1:2';
@@ -293,11 +293,8 @@ test('keys are those of the service where one is named, and of the store where n
   assert.equal(reader.code, 0, reader.stderr);
   assert.match(reader.stdout, /^pr_test_\w{36}\n$/);
   const list = await prompt.run(['keys', 'list', '--json', ...where]);
-  const listed = list.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Json);
-  const stored = JSON.parse((await admin.run(['keys', 'list', '--json'])).stdout) as Json[];
+  const listed = rowsOf<Json>(list.stdout);
+  const stored = rowsOf<Json>((await admin.run(['keys', 'list', '--json'])).stdout);
   assert.deepEqual(
     listed.map(({ id }) => id),
     stored.map(({ id }) => id),

@@ -16,7 +16,7 @@ import { Webhook } from 'standardwebhooks';
 import { Api } from './api.ts';
 import type { Destination } from './api.ts';
 import { hold, ok, startReceiver } from './receiver.ts';
-import { runLines } from '../cli/lines.ts';
+import { rowsOf, runLines } from '../cli/lines.ts';
 import { environmentOf, runCommand, Service, startService } from './service.ts';
 import type { Scope } from './service.ts';
 
@@ -264,7 +264,7 @@ describe('beside a running service', () => {
     const reader = new Api(service, key);
     assert.equal((await reader.send('GET', '/v1/events')).status, 200);
     assert.equal((await reader.send('POST', '/v1/events', { type: 'a.b', body: {} })).status, 403);
-    const listed = JSON.parse(await command('keys', 'list', '--json')) as { id: string; name: string }[];
+    const listed = rowsOf<{ id: string; name: string }>(await command('keys', 'list', '--json'));
     assert.equal(listed.find((row) => row.id === id)?.name, 'ops');
     for (const text of [await command('keys', 'list'), JSON.stringify(listed)]) assert.ok(!text.includes(key));
 

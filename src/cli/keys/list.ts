@@ -5,7 +5,7 @@ import type { ApiKeyId } from '../../model/id.ts';
 import type { Page, ToolStore } from '../../store/store.ts';
 import { JSON_FLAG } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
-import { print, printJson, shownJson, tell } from '../output.ts';
+import { print, printJson, tell } from '../output.ts';
 import { formatTable, terminalWidth } from '../table.ts';
 import type { Column } from '../table.ts';
 import { STORE_SETTINGS, withStore } from '../with-store.ts';
@@ -21,7 +21,7 @@ export const listKeysCommand: Command = {
   examples: ['keys list', 'keys list --json', 'keys list --profile production'],
   settings: STORE_SETTINGS,
   flags: {
-    json: { ...JSON_FLAG, meaning: 'print an array of all keys as one line of JSON; of a service a line for each' },
+    json: { ...JSON_FLAG, meaning: 'print JSON, a line for each key' },
     ...SERVICE_FLAGS,
   },
   words: [],
@@ -30,12 +30,10 @@ export const listKeysCommand: Command = {
 };
 
 async function list(line: CommandLine): Promise<number> {
-  const isOfService = asksService(line);
-  const keys = isOfService
+  const keys = asksService(line)
     ? await throughService(line, (client) => Array.fromAsync(client.keys.list()))
     : (await withStore(line, listAll)).map(presentKey);
-  if (line.has('json') && isOfService) for (const key of keys) await printJson(key);
-  else if (line.has('json')) await print(shownJson(JSON.stringify(keys)));
+  if (line.has('json')) for (const key of keys) await printJson(key);
   else if (keys.length === 0) tell(`There are no API keys. To make one: ${nextCommand('keys create --mode test')}`);
   else await print(formatTable(columnsAt(systemClock.now()), keys, terminalWidth()));
   return 0;
