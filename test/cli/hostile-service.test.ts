@@ -1,12 +1,25 @@
 // Commands that ask what is no Postrider, or one that somebody else has written: what it says stays text.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { environmentOf } from '../e2e/service.ts';
 import { Prompt } from './lines.ts';
 
 const KEY = `pr_test_${'0'.repeat(36)}`;
+
+async function serve(t: TestContext, answer: (response: ServerResponse) => void): Promise<string> {
+  const server = createServer((_, response) => answer(response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 const prompt = new Prompt(environmentOf({}));
 after(() => prompt.close());
 
@@ -16,15 +29,10 @@ test('what a service says does not act on a terminal, ids included', async (t) =
   const subscription = { ...named, matches: true, pattern_matches: true, filter: [] };
   const event = { event_id: evil, type: 'a.b', deliveries: [named] };
   const answer = { ...event, data: [named], subscriptions: [subscription], ...named, secret: evil, scopes: [evil] };
-  const server = createServer((_, response) => {
+  const url = await serve(t, (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const where = ['--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`, '--key', KEY];
+  const where = ['--url', url, '--key', KEY];
   for (const argv of [
     ['publish', 'a.b'],
     ['explain', 'a.b'],
@@ -36,4 +44,28 @@ test('what a service says does not act on a terminal, ids included', async (t) =
     assert.match(stdout, /\\u001b\]0;x\\u0007\\u202e/, argv.join(' '));
     assert.ok(!['\u001b', '\u0007', '\u202e'].some((char) => stdout.includes(char)), stdout);
   }
+});
+
+test('of a proxy that has lost the service nobody is told to doubt the URL; of another page, to', async (t) => {
+  const hints = [
+    [502, /HTTP 502\) is no JSON; a proxy may say so: is Postrider running behind it\?$/m],
+    [404, /HTTP 404\) is no JSON; is the base URL that of Postrider\?$/m],
+  ] as const;
+  for (const [status, hint] of hints) {
+    const url = await serve(t, (response) => response.writeHead(status, { 'content-type': 'text/html' }).end('<p>'));
+    const { code, stderr } = await prompt.run(['events', 'list', '--url', url, '--key', KEY]);
+    assert.equal(code, 1);
+    assert.match(stderr, hint);
+  }
+});
+
+test('where no TLS is spoken, that is said in words, and the sources of OpenSSL are not named', async (t) => {
+  const url = (await serve(t, (response) => response.end())).replace('http:', 'https:');
+  const { code, stderr } = await prompt.run(['events', 'list', '--url', url, '--key', KEY]);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /\(wrong version number\)\. Nothing there speaks TLS: does its address begin with http:\/\/\?\n$/,
+  );
+  assert.doesNotMatch(stderr, /openssl/i);
 });

@@ -325,25 +325,6 @@ test('nobody there', async () => {
   );
 });
 
-test('somebody there who speaks no TLS', async () => {
-  const baseUrl = proxy.url.replace('http:', 'https:');
-  const plain = new Postrider({ apiKey: service.key, baseUrl, maxRetries: 0 });
-  await assert.rejects(plain.stats.now(), ({ message }: Error) => {
-    assert.match(message, /^GET \/v1\/stats\/now: no answer from https:\S+ \(TLS failed: .*; is it https there\?\)$/);
-    assert.doesNotMatch(message, /openssl|routines/);
-    return true;
-  });
-});
-
-test('a proxy whose service is away is not taken for another site', async () => {
-  proxy.failures = [OF_A_PROXY];
-  const once = new Postrider({ apiKey: service.key, baseUrl: proxy.url, maxRetries: 0 });
-  await assert.rejects(
-    once.stats.now(),
-    /^UnexpectedAnswerError: the answer \(HTTP 503\) is no JSON; what stands before Postrider there, such as a proxy/,
-  );
-});
-
 test('a deadline beyond what a timer can count is the longest there is, not none', async () => {
   for (const timeoutMs of [2 ** 33, Number.POSITIVE_INFINITY]) {
     proxy.failures = ['cut'];

@@ -45,7 +45,6 @@ const TRIES_IN_DEADLINE = 3;
 /** The answer to a batch of 1,000 events with 100,000 deliveries has less than half of it. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const STREAM_TYPE = 'text/event-stream';
-const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 
 export class Transport {
   readonly #options: TransportOptions;
@@ -152,7 +151,9 @@ export class Transport {
         signal,
       });
     } catch (error) {
-      throw new ConnectionError(`${method} ${path}: no answer from ${baseUrl}${reasonOf(error)}`, { cause: error });
+      throw new ConnectionError(`${method} ${path}: no answer from ${baseUrl}${inParentheses(error)}`, {
+        cause: error,
+      });
     }
   }
 }
@@ -215,7 +216,7 @@ async function readText(response: Response): Promise<string> {
     return text + decoder.decode();
   } catch (error) {
     if (error instanceof UnexpectedAnswerError) throw error;
-    throw new ConnectionError(`the answer was cut off${reasonOf(error)}`, { cause: error });
+    throw new ConnectionError(`the answer was cut off${inParentheses(error)}`, { cause: error });
   }
 }
 
@@ -231,19 +232,20 @@ function unexpected(response: Response, what: string): UnexpectedAnswerError {
 function hintOf({ status, headers }: Response): string {
   const location = headers.get('location');
   if (location !== null) return `it points to ${location}: is that where it is?`;
-  // Postrider's own 503 says so in JSON.
-  if (GATEWAY_STATUSES.includes(status))
-    return 'what stands before Postrider there, such as a proxy, does not reach it';
+  // What a proxy says of a service that is down or slow: the URL is right.
+  if (status >= 500) return 'a proxy may say so: is Postrider running behind it?';
   return 'is the base URL that of Postrider?';
 }
 
-/** What the platform has to say, which Node keeps in the error's cause. */
-function reasonOf(error: unknown): string {
+/** What the platform says of a connection, which Node keeps in the error's cause; of TLS, in its `reason`. */
+export function reasonOf(error: unknown): string | undefined {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const { message, code, reason: ofTls } = cause as { message?: string; code?: string; reason?: string };
-  // The message is OpenSSL's: an address in its library, and a line of its source.
-  if (code?.startsWith('ERR_SSL_') === true) return ` (TLS failed: ${ofTls ?? code}; is it https there?)`;
-  const reason = message === undefined || message === '' ? code : message;
+  const { reason, message, code } = cause as { reason?: unknown; message?: string; code?: string };
+  return [reason, message, code].find((text): text is string => typeof text === 'string' && text !== '');
+}
+
+function inParentheses(error: unknown): string {
+  const reason = reasonOf(error);
   return reason === undefined ? '' : ` (${reason})`;
 }
 

@@ -42,11 +42,14 @@ function explain(error: unknown, { module, connection, nameOfParam }: Circumstan
     const request = error.requestId === undefined ? '' : `, request ${error.requestId}`;
     return fail(`${named === null ? '' : `${named}: `}${error.message} (${error.code}${request})`);
   }
-  if (error instanceof module.ConnectionError) {
-    return fail(
-      `${error.message}. Is the service running there? "${nextCommand('serve')}" starts one; --url names another`,
-    );
-  }
+  if (error instanceof module.ConnectionError) return fail(`${error.message}. ${hintOf(error)}`);
   if (error instanceof module.PostriderError) return fail(`${url}: ${error.message}`);
   return error;
+}
+
+/** What to look at when no answer came. */
+function hintOf({ cause }: Client.ConnectionError): string {
+  const { code } = ((cause as Error | undefined)?.cause ?? {}) as { code?: string };
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'Nothing there speaks TLS: does its address begin with http://?';
+  return `Is the service running there? "${nextCommand('serve')}" starts one; --url names another`;
 }

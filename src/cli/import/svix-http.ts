@@ -1,5 +1,6 @@
 // JSON by GET from Svix, which is only read.
 import { readRetryAfter } from '../../../sdk/typescript/src/retries.ts';
+import { reasonOf } from '../../../sdk/typescript/src/transport.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { Patience } from './patience.ts';
 import { RequestError } from './request-error.ts';
@@ -44,7 +45,10 @@ export class SvixHttp {
       return this.#read(response, await readText(response));
     } catch (error) {
       if (error instanceof RequestError) throw error;
-      throw new RequestError(`Svix at ${baseUrl}: ${describe(error)}`, { status: null, code: 'no_answer' });
+      throw new RequestError(`Svix at ${baseUrl}: ${reasonOf(error) ?? 'no answer'}`, {
+        status: null,
+        code: 'no_answer',
+      });
     } finally {
       timer.cancel();
     }
@@ -92,12 +96,4 @@ function parse(text: string): unknown {
 /** Its members; none where it is no object. */
 export function asObject(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
-}
-
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  return cause instanceof Error
-    ? cause.message || ((cause as NodeJS.ErrnoException).code ?? error.message)
-    : error.message;
 }

@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { VERSION } from '../../config.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { Event } from '../../../sdk/typescript/src/postrider.ts';
+import { reasonOf } from '../../../sdk/typescript/src/transport.ts';
 
 /** As a destination has, unless it asks for another. */
 const TIMEOUT_MS = 15_000;
@@ -62,7 +63,7 @@ function send({ url, headers, payload, signal }: Sending): Promise<Omit<Forwarde
     response.once('end', answered);
     response.once('error', answered);
   });
-  request.once('error', (error) => resolve({ code: null, error: reasonOf(error) }));
+  request.once('error', (error) => resolve({ code: null, error: describe(error) }));
   // An answer that was cut by us has had its status.
   request.once('close', () => timer.cancel());
   request.end(payload);
@@ -70,7 +71,7 @@ function send({ url, headers, payload, signal }: Sending): Promise<Omit<Forwarde
 }
 
 /** Where a name has several addresses, each has failed in its own way. */
-function reasonOf(error: Error): string {
-  if (error.message !== '') return error.message;
-  return error instanceof AggregateError ? error.errors.map((one: Error) => one.message).join('; ') : error.name;
+function describe(error: Error): string {
+  if (error instanceof AggregateError) return error.errors.map((one: Error) => one.message).join('; ');
+  return reasonOf(error) ?? error.name;
 }
