@@ -3,7 +3,7 @@ import { UsageError } from '../config.ts';
 import { backupSqlite } from '../store/sqlite/file/backup.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command } from './command.ts';
-import { print, printJson } from './output.ts';
+import { printJson, say } from './output.ts';
 
 export const backupCommand: Command = {
   name: 'backup',
@@ -26,7 +26,7 @@ export const backupCommand: Command = {
     }
     backupSqlite({ dataDir: DATA_DIR, target });
     if (line.has('json')) await printJson({ data_dir: DATA_DIR, file: target });
-    else await print(`${target} holds the database. Keep a copy of the master key too, in another place.`);
+    else await say(`${target} holds the database. Keep a copy of the master key too, in another place.`);
     return 0;
   },
 };

@@ -80,7 +80,7 @@ function unknown(given: string, candidates: readonly { name: string }[]): string
     given,
     candidates.map(({ name }) => name),
   );
-  return `there is no command "${given}"${suggestion === null ? '' : `; did you mean postrider ${suggestion}?`}`;
+  return `there is no command "${given}"${suggestion === null ? '' : `; did you mean ${nextCommand(suggestion)}?`}`;
 }
 
 function explainFailure({ found, command }: { found: Found; command: Command | null }, error: unknown): number {

@@ -7,7 +7,7 @@ import { copyStore } from '../store/copy.ts';
 import type { CopyReport, CopyStep } from '../store/copy.ts';
 import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
-import { print, printJson } from './output.ts';
+import { printJson, say } from './output.ts';
 import { nextCommand, quote } from './next-command.ts';
 
 const PROGRESS_INTERVAL_MS = 1_000;
@@ -44,7 +44,7 @@ async function copy(line: CommandLine): Promise<number> {
     onProgress: createProgress(),
   });
   if (line.has('json')) await printJson(present(report, dataDir));
-  else await print(describe(report, dataDir, masterKey !== null));
+  else await say(describe(report, dataDir, masterKey !== null));
   return 0;
 }
 

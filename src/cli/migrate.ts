@@ -1,7 +1,7 @@
 // Brings a store to this version's schema without serving. `serve` does the same at its start.
 import { JSON_FLAG } from './command.ts';
 import type { Command } from './command.ts';
-import { print, printJson } from './output.ts';
+import { printJson, say } from './output.ts';
 import { STORE_SETTINGS, withStore } from './with-store.ts';
 
 export const migrateCommand: Command = {
@@ -21,7 +21,7 @@ export const migrateCommand: Command = {
     const [place, shown] =
       databaseUrl === null ? [{ data_dir: dataDir }, dataDir] : [{ database: 'postgresql' }, 'the database'];
     if (line.has('json')) await printJson({ ...place, migrated: true });
-    else await print(`${shown} has this version's schema`);
+    else await say(`${shown} has this version's schema`);
     return 0;
   },
 };

@@ -37,10 +37,21 @@ export function shownJson(json: string): string {
   return sizeOf(process.stdout) === null ? json : printableJson(json);
 }
 
-/** For people, beside the result: on a terminal broken between words, not in them, and nothing that acts on that. */
+/** A result in sentences. */
+export function say(text: string): Promise<void> {
+  return print(sentences(text, process.stdout));
+}
+
+/** For people, beside the result. */
 export function tell(text: string): void {
-  const size = sizeOf(process.stderr);
-  const lines =
-    size === null ? [text] : text.split('\n').flatMap((line) => breakAtSpaces(printable(line), size.columns));
-  process.stderr.write(`${lines.join('\n')}\n`);
+  process.stderr.write(`${sentences(text, process.stderr)}\n`);
+}
+
+/** On a terminal broken between words, not in them, and nothing that acts on that. */
+export function sentences(text: string, stream: NodeJS.WriteStream): string {
+  const size = sizeOf(stream);
+  if (size === null) return text;
+  const lines = text.split('\n').map(printable);
+  // What is indented is to be copied, as one line.
+  return lines.flatMap((line) => (line.startsWith(' ') ? line : breakAtSpaces(line, size.columns))).join('\n');
 }

@@ -20,6 +20,7 @@ import { JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { buildDashboard } from './dashboard-build.ts';
 import { mintKey } from './keys/mint-key.ts';
+import { tell } from './output.ts';
 import { groupMembership, runProcessGroup } from './process-group.ts';
 import type { Order } from './process-group.ts';
 import { welcome } from './welcome.ts';
@@ -79,7 +80,7 @@ async function serve(line: CommandLine): Promise<number> {
       member.leave();
     }
   }
-  for (const warning of warnings) process.stderr.write(`postrider: ${warning}\n`);
+  for (const warning of warnings) tell(`postrider: ${warning}`);
   // Nobody may be reading; that is no reason to stop serving.
   process.stdout.on('error', () => undefined);
   const tellStarted = (started: Started, log: Log): void => {
@@ -195,9 +196,7 @@ async function makeFirstKeys(store: Store): Promise<NewKey[]> {
     if (!(await store.createFirstApiKeys(minted.map(({ key }) => key)))) return [];
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== 'disk_full') throw error;
-    process.stderr.write(
-      `postrider: no first key was made: ${error.message}. Then: ${nextCommand('keys create --mode test')}\n`,
-    );
+    tell(`postrider: no first key was made: ${error.message}. Then: ${nextCommand('keys create --mode test')}`);
     return [];
   }
   return minted.map(({ key, secret }) => ({ mode: key.mode, key: secret }));

@@ -1,7 +1,7 @@
 // Tables: every row under its header, within the terminal, whatever strangers have put into the cells.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { shownJson } from '../../src/cli/output.ts';
+import { sentences, shownJson } from '../../src/cli/output.ts';
 import { formatTable } from '../../src/cli/table.ts';
 import { firstLines, sizeOf, widthOf } from '../../src/cli/terminal.ts';
 
@@ -93,6 +93,16 @@ describe('a terminal', () => {
       { isTTY: false, columns: 0, rows: 0 },
     ].map((stream) => sizeOf(stream as NodeJS.WriteStream));
     assert.deepEqual(sizes, [{ columns: 80, rows: 24 }, { columns: 100, rows: 50 }, null]);
+  });
+
+  test('gets sentences broken between words, and whole what is to be copied; all else gets lines as they are', () => {
+    const text = 'Ctrl-C ends all of it.\n  whsec_that+is+longer+than+that';
+    const on = (stream: object): string => sentences(text, stream as NodeJS.WriteStream);
+    assert.equal(
+      on({ isTTY: true, columns: 10, rows: 24 }),
+      'Ctrl-C\nends all\nof it.\n  whsec_that+is+longer+than+that',
+    );
+    assert.equal(on({ isTTY: false }), text);
   });
 
   test('gets JSON of the same value, but nothing that acts on it; all else gets it byte for byte', (t) => {

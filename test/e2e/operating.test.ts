@@ -224,7 +224,7 @@ test('a mistake on the command line or in the settings ends with 2 and a suggest
   const mistakes: [settings: Record<string, string>, ...[line: string, message: RegExp][]][] = [
     [
       {},
-      ['srve', /did you mean postrider serve\?/i],
+      ['srve', /did you mean \S*postrider serve\?/i],
       ['serve --prot 1', /--port/],
       ['serve --port 99999', /--port: "99999" is not a whole number from 0 to 65535/],
       ['serve now', /now/],

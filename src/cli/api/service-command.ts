@@ -3,7 +3,7 @@ import type { Postrider } from '../../../sdk/typescript/src/postrider.ts';
 import type * as Client from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
 import type { Command, CommandLine } from '../command.ts';
-import { print, printJson } from '../output.ts';
+import { printJson, say } from '../output.ts';
 import { askService } from './ask-service.ts';
 import type { NameOfParam } from './ask-service.ts';
 import { CONNECTION_FLAGS, readConnection } from './connection.ts';
@@ -74,5 +74,5 @@ export function idOf(line: CommandLine, kind: { prefix: string; noun: string; in
 /** The outcome of a command that has nothing to show: a sentence for people, an object for programs. */
 export async function printDone({ isJson }: Asking, text: string, json: object): Promise<void> {
   if (isJson) return printJson(json);
-  await print(text);
+  await say(text);
 }

@@ -5,7 +5,7 @@ import { isId } from '../../model/id.ts';
 import type { ToolStore } from '../../store/store.ts';
 import { JSON_FLAG } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
-import { print, printJson, tell } from '../output.ts';
+import { printJson, say, tell } from '../output.ts';
 import { STORE_SETTINGS, withStore } from '../with-store.ts';
 import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
 import { nextCommand, quote } from '../next-command.ts';
@@ -35,7 +35,7 @@ async function revoke(line: CommandLine, verb: string): Promise<number> {
   if (asksService(line)) await throughService(line, (client) => client.keys.revoke(id));
   else isRevoked = await withStore(line, (store) => revokeKey(store, id));
   if (line.has('json')) await printJson({ id, revoked: isRevoked });
-  else if (isRevoked) await print(`${id} is revoked; a running service refuses it within a second`);
+  else if (isRevoked) await say(`${id} is revoked; a running service refuses it within a second`);
   if (!isRevoked) tell(`postrider: there is no key ${id}; "${listCommand(line)}" shows them`);
   return isRevoked ? 0 : 1;
 }

@@ -4,7 +4,7 @@ import { isOperational, selects, toTypeSelection } from '../../model/event-type.
 import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { Asking } from '../api/service-command.ts';
-import { print, printJson } from '../output.ts';
+import { print, printJson, sentences } from '../output.ts';
 import { createForwarder } from './forward.ts';
 import type { Forward, Forwarded } from './forward.ts';
 import { formatForwarded, greeting, presentForwarded } from './presentation.ts';
@@ -47,7 +47,7 @@ export class ListenSession {
     const { url, secret } = this.#options;
     const { connection, isJson } = this.#asking;
     if (isJson) this.#say({ event: 'listening', url: connection.url, forward_to: url.href, secret });
-    else this.#say(greeting({ from: connection.url, to: url.href, secret }));
+    else this.#say(sentences(greeting({ from: connection.url, to: url.href, secret }), process.stdout));
   }
 
   /** Resolves when there is room for another. `body` null: it is to be fetched. */

@@ -5,7 +5,7 @@ import { CONNECTION_FLAGS, isLiveKey, readKey, readUrl, URL_DEFAULT } from '../a
 import type { Connection } from '../api/connection.ts';
 import { CommandFailure } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
-import { print, printJson } from '../output.ts';
+import { printJson, say } from '../output.ts';
 import { readAll } from '../input/standard-input.ts';
 import { readHidden } from './hidden-prompt.ts';
 import { checkProfileName, DEFAULT_PROFILE, profilesFile, saveProfile } from './profiles.ts';
@@ -35,7 +35,7 @@ async function login(line: CommandLine): Promise<number> {
   saveProfile(name, { url, key });
   const mode = isLiveKey(key) ? 'live' : 'test';
   if (line.has('json')) await printJson({ profile: name, url, mode, file: profilesFile() });
-  else await print(`${url} with this ${mode} key is the profile "${name}", kept in ${profilesFile()}`);
+  else await say(`${url} with this ${mode} key is the profile "${name}", kept in ${profilesFile()}`);
   return 0;
 }
 

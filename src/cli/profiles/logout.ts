@@ -2,7 +2,7 @@
 import { CONNECTION_FLAGS } from '../api/connection.ts';
 import { CommandFailure, JSON_FLAG } from '../command.ts';
 import type { Command } from '../command.ts';
-import { print, printJson } from '../output.ts';
+import { printJson, say } from '../output.ts';
 import { checkProfileName, DEFAULT_PROFILE, removeProfile } from './profiles.ts';
 
 export const logoutCommand: Command = {
@@ -20,7 +20,7 @@ export const logoutCommand: Command = {
     const name = checkProfileName(line.textOf('profile') ?? DEFAULT_PROFILE);
     if (!removeProfile(name)) throw new CommandFailure(`there is no profile "${name}"`);
     if (line.has('json')) await printJson({ profile: name, removed: true });
-    else await print(`The profile "${name}" is forgotten. Its key stays valid until it is revoked.`);
+    else await say(`The profile "${name}" is forgotten. Its key stays valid until it is revoked.`);
     return 0;
   },
 };
