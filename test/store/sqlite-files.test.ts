@@ -1,7 +1,19 @@
 // The files of the data directory taken away from under an open store: nothing is promised that no restart would find,
 // and nobody else's files are touched.
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -9,6 +21,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createSealer } from '../../src/runtime/sealer.ts';
 import { createWriter } from '../../src/store/sqlite/file/connection.ts';
+import type { Writer } from '../../src/store/sqlite/file/connection.ts';
 import { readEnvironments } from '../../src/store/sqlite/queries/configuration/environments.ts';
 import { acceptEvents } from '../../src/store/sqlite/queries/events/accept.ts';
 import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
@@ -88,10 +101,7 @@ describe('files taken away from under the store', () => {
 
   it('that go while a transaction is being written: it is not acknowledged', async (t) => {
     const dataDir = makeDataDir(t);
-    const db = openPrepared(databasePath(dataDir), createSealer(MASTER_KEY, systemRandom));
-    const options = { dataDir, diskReserveBytes: 0, maxBacklogPerDestination: 1, masterKey: MASTER_KEY };
-    const passive = { start: () => {}, isRunning: () => false, wait: () => {} };
-    const writer = createWriter({ ...options, db, passive, clock: systemClock, random: systemRandom });
+    const writer = openWriter(dataDir);
     atEnd(t, () => writer.close());
     const event = {
       ...(await sceneOf(writer).event([])),
@@ -117,6 +127,37 @@ describe('files taken away from under the store', () => {
     assert.equal((await scene.read(id))!.attempts.length, 1);
     await scene.accept([destination]);
     assert.equal(await scene.unfinishedCount(), 1);
+  });
+
+  it('and put back behind a link that led elsewhere meanwhile: nothing was written into them', async (t) => {
+    const folder = makeDataDir(t);
+    const [dataDir, own, other] = ['link', 'own', 'other'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const lead = (to: string): void => {
+      rmSync(dataDir, { force: true });
+      symlinkSync(to, dataDir);
+    };
+    for (const path of [own, other]) mkdirSync(path, { mode: 0o700 });
+    lead(own);
+    const scene = new Scene(await openServer(t, dataDir));
+    const destination = await scene.createDestination();
+    lead(other);
+    const refused = await scene.event([destination]);
+    await assert.rejects(scene.store.acceptEvents([refused]), unavailable);
+    lead(own);
+    assert.equal(await scene.store.findTrouble!(), null);
+    assert.equal(await scene.store.readEvent({ environment: LIVE, id: refused.id }), null);
+  });
+
+  it('are let go of when the store is closed', { skip: !existsSync('/proc/self/fd') }, (t) => {
+    const dataDir = realpathSync(makeDataDir(t));
+    const writer = openWriter(dataDir);
+    assert.ok(openFilesIn(dataDir).length > 0);
+    writer.close();
+    assert.deepEqual(openFilesIn(dataDir), []);
   });
 
   it('of the log alone: what was promised is moved into the database before it is too late', async (t) => {
@@ -149,7 +190,27 @@ describe('files taken away from under the store', () => {
   });
 });
 
+/** On this thread, without the others. */
+function openWriter(dataDir: string): Writer {
+  const db = openPrepared(databasePath(dataDir), createSealer(MASTER_KEY, systemRandom));
+  const options = { dataDir, diskReserveBytes: 0, maxBacklogPerDestination: 1, masterKey: MASTER_KEY };
+  const passive = { start: () => {}, isRunning: () => false, wait: () => {} };
+  return createWriter({ ...options, db, passive, clock: systemClock, random: systemRandom });
+}
+
+function openFilesIn(dataDir: string): string[] {
+  const links = readdirSync('/proc/self/fd').map((file) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${file}`);
+    } catch {
+      // That of the listing itself is gone by now.
+      return '';
+    }
+  });
+  return links.filter((link) => link.startsWith(dataDir));
+}
+
 /** For making events only. */
-function sceneOf(writer: ReturnType<typeof createWriter>): Scene {
+function sceneOf(writer: Writer): Scene {
   return new Scene({ readEnvironments: async () => writer.run(readEnvironments) } as never);
 }

@@ -8,15 +8,14 @@ import { errnoOf } from '../errors.ts';
 const DATABASE = 'postrider.db';
 const MASTER_KEY = 'master.key';
 const LOCK = 'server.lock';
-/** SQLite's write-ahead log. */
-export const LOG = `${DATABASE}-wal`;
+export const WRITE_AHEAD_LOG = `${DATABASE}-wal`;
 
 export const databasePath = (dataDir: string): string => join(dataDir, DATABASE);
 export const masterKeyPath = (dataDir: string): string => join(dataDir, MASTER_KEY);
 export const lockPath = (dataDir: string): string => join(dataDir, LOCK);
 
 /** What a server has open from its start to its end: the database, its log, the log's index, and the lock. */
-export const SERVED_FILES = [DATABASE, LOG, `${DATABASE}-shm`, LOCK] as const;
+export const SERVED_FILES = [DATABASE, WRITE_AHEAD_LOG, `${DATABASE}-shm`, LOCK] as const;
 
 /**
  * To be asked before anything is made there, by whatever is to work on a store that is in use: a slip in the path must

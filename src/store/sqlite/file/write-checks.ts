@@ -6,7 +6,7 @@ import { closeSync, openSync, readlinkSync, statSync, statfsSync } from 'node:fs
 import { join } from 'node:path';
 import type { Clock } from '../../../runtime/clock.ts';
 import { StoreError } from '../../store.ts';
-import { LOG, SERVED_FILES } from './data-dir.ts';
+import { SERVED_FILES, WRITE_AHEAD_LOG } from './data-dir.ts';
 import { PAGE_BYTES, readNumber } from './database.ts';
 import type { Database } from './database.ts';
 
@@ -18,8 +18,9 @@ export type ServedFiles = ReturnType<typeof watchServedFiles>;
  */
 export function watchServedFiles(dataDir: string) {
   const [database, log, index, lock] = SERVED_FILES.map((name) => watchFile(dataDir, name)) as [Find, Find, Find, Find];
-  const logName = watchName(join(dataDir, LOG));
-  const findLogTrouble: Find = () => (logName.isUnchanged() ? null : log());
+  const logName = watchName(join(dataDir, WRITE_AHEAD_LOG));
+  // A link to the directory that leads elsewhere now changes what is at the database's path, not the open log's name.
+  const findLoss: Find = () => database() ?? (logName.isUnchanged() ? null : log());
   let isInTrouble = false;
   const findTrouble = (): string | null => {
     const trouble = database() ?? log() ?? index() ?? lock();
@@ -37,9 +38,9 @@ export function watchServedFiles(dataDir: string) {
     /** Looks at all of them. What is wrong, without their path; null: nothing. */
     findTrouble,
     /** Throws `unavailable` where writing would be in vain. */
-    assertBeforeWrite: () => assertNone(isInTrouble ? findTrouble() : findLogTrouble()),
+    assertBeforeWrite: () => assertNone(isInTrouble ? findTrouble() : findLoss()),
     /** Throws `unavailable` unless the next start will find what was just committed. */
-    assertAfterWrite: () => assertNone(database() ?? findLogTrouble()),
+    assertAfterWrite: () => assertNone(findLoss()),
     /** Whether the database's own file is there, so that what is copied into it will be found. */
     hasDatabase: () => database() === null,
     close: logName.close,
@@ -60,13 +61,13 @@ function watchFile(dataDir: string, name: string): Find {
 }
 
 /**
- * For a file that is written and synced all the time: a cheap look that says at most "certainly the same", by the name
- * under which it was opened (there is none without /proc). `stat` asks for the time of the last write as well, after
+ * For a file that is written and synced all the time: whether it still has the name under which it was opened. Without
+ * a /proc to tell, the answer is always no, and `stat` is asked. That asks for the time of the last write as well, after
  * which Linux (6.13 and newer) gives the next write an exact time of its own, and each fsync writes the inode too.
  */
 function watchName(path: string): { isUnchanged: () => boolean; close: () => void } {
   const file = openIfThere(path);
-  // Of a file that was removed it ends in " (deleted)".
+  // The name of a file that was removed ends in " (deleted)".
   const read = (): string | null => (file === null ? null : readLink(`/proc/self/fd/${file}`));
   const opened = read();
   return {
