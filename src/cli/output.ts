@@ -47,7 +47,7 @@ export function tell(text: string): void {
   process.stderr.write(`${sentences(text, process.stderr)}\n`);
 }
 
-/** On a terminal broken between words, not in them, and nothing that acts on that. */
+/** As they are; for a terminal broken between words, not in them, and without what would act on the terminal. */
 export function sentences(text: string, stream: NodeJS.WriteStream): string {
   const size = sizeOf(stream);
   if (size === null) return text;

@@ -31,7 +31,7 @@ const WALK_PER_BEGINNING = 10;
 /** After a walk to the end, while there is other work. */
 const PAUSE_MS = 20;
 const PAUSE_PER_READ = 3;
-/** Of which the next rows are read together. */
+/** One statement reads the next rows of so many groups. */
 const GROUPS_MAX = 50;
 /** A read that the bytes have cut short has looked at rows for nothing: the next looks at fewer. */
 const ROWS_MIN = 16;
@@ -115,8 +115,8 @@ export class Outbox {
   }
 
   /**
-   * Adds the next rows of groups that were passed over and are nearly done with here. For a walk they are behind all
-   * that it passes over: with a million rows in a group it came by once a second, for 16 of them.
+   * Adds the next rows of groups that are short here and may have more. A walk gets to a group's next rows only past
+   * all others: with a million rows in one group it came by once a second, and took 16.
    */
   async readGroups(waiting: WaitingRows, taken: readonly string[]): Promise<void> {
     const beganAt = this.#clock.monotonic();
@@ -126,7 +126,7 @@ export class Outbox {
     const { rows } = await this.#pool.query<Row>(this.#statements.groups, values);
     const now = this.#clock.monotonic();
     this.#groupsReadableAt = now + PAUSE_PER_READ * (now - beganAt);
-    // What the bytes have cut off is asked for again.
+    // Groups of which the bound of bytes has cut off rows are read again.
     if (!this.#isCut(rows, limit)) waiting.forget(short);
     waiting.add(rows);
   }

@@ -3,7 +3,7 @@ import type { Row } from './outbox-table.ts';
 
 /** Of one group: it goes row by row, and the rows of others are to have room beside it. */
 export const GROUP_ROWS_MAX = 16;
-/** With fewer the next ones are read: at one row a request they last longer than that takes. */
+/** A group with fewer is short: at one row a request, eight last longer than reading the next ones takes. */
 const GROUP_ROWS_SHORT = 8;
 
 type BatchBounds = {
