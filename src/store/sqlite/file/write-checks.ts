@@ -61,8 +61,8 @@ function watchFile(dataDir: string, name: string): Find {
 }
 
 /**
- * For a file that is written and synced all the time: whether it still has the name under which it was opened. Without
- * a /proc to tell, the answer is always no, and `stat` is asked. That asks for the time of the last write as well, after
+ * For a file that is written and synced all the time: whether it still has the name under which it was opened. Where
+ * /proc does not tell, the answer is no, and `stat` is asked. That asks for the time of the last write as well, after
  * which Linux (6.13 and newer) gives the next write an exact time of its own, and each fsync writes the inode too.
  */
 function watchName(path: string): { isUnchanged: () => boolean; close: () => void } {
