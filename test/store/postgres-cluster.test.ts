@@ -2,7 +2,7 @@
 // epochs, counts by shard, and connections that are lost.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { idShard } from '../../src/model/id.ts';
+import { ALL_SHARDS, idShard } from '../../src/model/id.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -82,6 +82,23 @@ describe('the cluster on PostgreSQL', () => {
     const [accepted] = await store.acceptEvents([event]);
     const tooMany = event.deliveries.slice(3).map(({ id }) => id);
     assert.deepEqual(accepted, { result: 'accepted', backlogFull: tooMany }, 'and what there is counts');
+  });
+
+  it('what another node has accepted and ended is counted anew, in every shard', async (t) => {
+    const { url, store } = await open(t);
+    const other = await openPostgresStore(storeOptions(url));
+    atEnd(t, () => other.close());
+    const [counting, elsewhere] = [new Scene(store), new Scene(other)];
+    const ids = ALL_SHARDS.map((shard) => counting.ids.next('dst', shard));
+    for (const id of ids) await counting.createDestination({ id });
+    const event = await elsewhere.accept(ids);
+    const countOf = async () => (await store.readStats()).unfinished;
+    assert.deepEqual(await countOf(), []);
+    await store.cluster!.recountUnfinished();
+    assert.deepEqual(await countOf(), [{ environment: LIVE, count: ALL_SHARDS.length }]);
+    for (const { id } of event.deliveries) await elsewhere.record(result(id, 0, succeed()));
+    await store.cluster!.recountUnfinished();
+    assert.deepEqual(await countOf(), []);
   });
 
   it('work is found in the shards that are asked for, and counted there', async (t) => {

@@ -4,25 +4,28 @@
 // Of several nodes each sees only its own changes since it counted: deliveries that another node ends are missing. So
 // each counts again now and then, whatever changes meanwhile, and once more before a delivery is born dead, for nothing
 // may die of a backlog that is not there (`countSuspects`).
-import { formatId, idBytes, idShard } from '../../model/id.ts';
+import { SHARD_COUNT, formatId, idBytes, idShard } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { DestinationBacklog, Store } from '../store.ts';
 import { isOnly, statement, statementOfEveryShard } from './wire/statement.ts';
-import type { Tx } from './wire/transaction.ts';
+import type { Transactions, Tx } from './wire/transaction.ts';
 
 type Entry = { environment: number; count: number };
 
-// From an index alone: ten million unfinished deliveries take a few seconds.
+/**
+ * Of so many shards at a time. From an index alone ten million unfinished deliveries take a few seconds: those of all
+ * shards at once would take longer than a statement may, where there are some times as many.
+ */
+const SHARDS_A_COUNT = 16;
 const COUNT = statementOfEveryShard<{ destination_id: Uint8Array; environment: number; count: number }>(
   'backlog_count',
   `SELECT d.destination_id, t.environment, d.count
-   FROM (SELECT shard, destination_id, count(*) AS count FROM open_deliveries GROUP BY shard, destination_id) AS d
+   FROM (SELECT shard, destination_id, count(*) AS count FROM open_deliveries
+         WHERE shard BETWEEN $1::int2 AND $2::int2 GROUP BY shard, destination_id) AS d
    JOIN destinations t ON t.id = d.destination_id
    WHERE t.deleted_at IS NULL`,
 );
-
-type BacklogCount = { destination: DestinationId; environment: number; count: number };
 
 /**
  * Others' events wait in the transaction that counts, so no more than this is counted there. A higher limit is a fuse
@@ -69,18 +72,14 @@ export type CountContext = {
   foundFullAt: Map<DestinationId, number>;
 };
 
-/** Counts what is there. */
-export async function loadBacklog(tx: Tx): Promise<Backlog> {
-  const backlog = new Backlog();
-  backlog.replace(await countBacklog(tx));
-  return backlog;
-}
-
-export async function countBacklog(tx: Tx): Promise<BacklogCount[]> {
-  const rows = await tx.run(COUNT);
-  return rows.map(({ destination_id: id, environment, count }) => {
-    return { destination: formatId('dst', id), environment, count };
-  });
+/** What is there takes the place of what memory thought: other nodes finish deliveries too. */
+export async function recountBacklog(backlog: Backlog, read: Transactions['read']): Promise<void> {
+  for (let first = 0; first < SHARD_COUNT; first += SHARDS_A_COUNT) {
+    const last = first + SHARDS_A_COUNT - 1;
+    const rows = await read((tx) => tx.run(COUNT, [first, last]));
+    const counts = rows.map(({ destination_id: id, ...row }) => ({ ...row, destination: formatId('dst', id) }));
+    backlog.replace({ first, last }, counts);
+  }
 }
 
 export type BacklogChange = ReturnType<Backlog['begin']>;
@@ -146,9 +145,15 @@ export class Backlog {
     return large.sort((a, b) => b.unfinished - a.unfinished).slice(0, limit);
   }
 
-  /** What was counted anew takes the place of what we thought. */
-  replace(counts: readonly BacklogCount[]): void {
-    this.#entries.clear();
+  /** What was counted in these shards takes the place of what we thought. */
+  replace(
+    shards: { first: number; last: number },
+    counts: readonly { destination: DestinationId; environment: number; count: number }[],
+  ): void {
+    for (const destination of this.#entries.keys()) {
+      const shard = idShard(destination);
+      if (shard >= shards.first && shard <= shards.last) this.#entries.delete(destination);
+    }
     for (const { destination, environment, count } of counts) this.#move(destination, environment, count);
   }
 

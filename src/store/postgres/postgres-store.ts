@@ -7,8 +7,7 @@ import { createSealer } from '../../runtime/sealer.ts';
 import { StoreError } from '../store.ts';
 import type { Store, ToolStore } from '../store.ts';
 import { createAnnouncements } from './announcements.ts';
-import { loadBacklog } from './backlog.ts';
-import type { Backlog } from './backlog.ts';
+import { Backlog, recountBacklog } from './backlog.ts';
 import { openPool, withConnection } from './wire/connections.ts';
 import type { ConnectionOptions } from './wire/connections.ts';
 import { readProgressOn, refuseUnfinished } from './copy/copy-progress.ts';
@@ -50,7 +49,7 @@ const LANES = {
   recording: { batches: CONNECTIONS.recording, itemsMin: 200, areParallel: true },
 };
 
-/** At the start: whoever has some ten million waiting could not start again within what other statements may take. */
+/** At the start: whoever has ten million waiting for one destination, and nothing in memory, is to start again too. */
 const COUNT_TIMEOUT_MS = 5 * 60_000;
 
 const VERSION_MIN = 15;
@@ -184,7 +183,9 @@ async function countAtStart(options: PostgresStoreOptions, pools: Pools): Promis
   const patient = [...settings, `statement_timeout = ${COUNT_TIMEOUT_MS}`];
   const pool = openPool({ ...address, settings: patient, answerTimeoutMs: COUNT_TIMEOUT_MS }, 1);
   try {
-    return await transactionsOf(options, pools)(pool).read(loadBacklog);
+    const backlog = new Backlog();
+    await recountBacklog(backlog, transactionsOf(options, pools)(pool).read);
+    return backlog;
   } finally {
     await pool.end();
   }

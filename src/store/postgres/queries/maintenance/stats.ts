@@ -1,5 +1,5 @@
 // Figures for metrics, and the count of unfinished deliveries that they and the limit of a backlog come from.
-import { countBacklog } from '../../backlog.ts';
+import { recountBacklog } from '../../backlog.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 
@@ -13,10 +13,7 @@ export const readStats: Write<'readStats'> = async ({ read, backlog }, shards) =
 
 export const findBacklogs: Write<'findBacklogs'> = async ({ backlog }, request) => backlog.findLargest(request);
 
-/** Other nodes finish deliveries too: what is counted anew takes the place of what this node thought. */
-export function recountUnfinished({ read, backlog, foundFullAt }: WriteContext): Promise<void> {
-  return read(async (tx) => {
-    backlog.replace(await countBacklog(tx));
-    foundFullAt.clear();
-  });
+export async function recountUnfinished({ read, backlog, foundFullAt }: WriteContext): Promise<void> {
+  await recountBacklog(backlog, read);
+  foundFullAt.clear();
 }
