@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKey, Scope } from '../model/api-key.ts';
 import { ApiError } from '../model/error.ts';
+import { countHeaderLines } from './input/header-lines.ts';
 import type { ApiApp } from './route-config.ts';
 
 /** All that any route takes. */
@@ -83,7 +84,7 @@ function findFault(request: IncomingMessage): string | null {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return 'this is no version of HTTP that is spoken here; send HTTP/1.1';
   }
-  const hosts = countHosts(request.rawHeaders);
+  const hosts = countHeaderLines(request.rawHeaders, 'host');
   if (hosts === 0 && httpVersion === '1.1') return 'the Host header is missing';
   if (hosts > 1) return 'there is more than one Host header; send one';
   // RFC 9112, section 6.1: HTTP/1.0 has no transfer codings.
@@ -97,14 +98,4 @@ function findFault(request: IncomingMessage): string | null {
     return 'no other protocol than HTTP/1.1 is spoken here; leave the Upgrade header out';
   }
   return null;
-}
-
-/** `headers.host` is the first of them. */
-function countHosts(rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!;
-    if (name.length === 4 && name.toLowerCase() === 'host') count++;
-  }
-  return count;
 }

@@ -55,6 +55,21 @@ test('more than one Host is refused', async () => {
   await refuse('GET /healthz HTTP/1.0\r\nhost: a\r\nHOST: a\r\n\r\n', 400, /Host/);
 });
 
+test('more than one Idempotency-Key is refused, and nothing is stored under both', async () => {
+  for (const second of ['b', 'a']) {
+    const connection = new Connection(port);
+    const lines = ['Idempotency-Key: a', `idempotency-key: ${second}`, `content-length: ${EVENT.length}`];
+    await connection.send(post(lines) + EVENT);
+    const { status, body } = await connection.response();
+    assert.equal(status, 400, body);
+    const { error } = JSON.parse(body) as { error: { code: string; message: string } };
+    assert.equal(error.code, 'invalid_request');
+    assert.match(error.message, /more than one Idempotency-Key/);
+    connection.socket.destroy();
+  }
+  assert.deepEqual((await api.expect(200, 'GET', '/v1/events')).json.data, []);
+});
+
 test('HTTP/1.1 and HTTP/1.0 are spoken, nothing else', async () => {
   for (const version of ['2.0', '0.9']) {
     await refuse(`GET /healthz HTTP/${version}\r\nhost: a\r\n\r\n`, 400, /HTTP\/1\.1/);

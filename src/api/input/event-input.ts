@@ -1,9 +1,11 @@
 // From the validated request of one event to what is accepted. The single POST and the batch go through here.
+import type { IncomingMessage } from 'node:http';
 import type { EventBody, IncomingEvent } from '../../accept/incoming-event.ts';
 import { parseBody } from '../../json/body.ts';
 import { ApiError } from '../../model/error.ts';
 import { BODY_BYTES_MAX } from '../../model/event.ts';
 import { isEventType, isOperational, findPatternFault } from '../../model/event-type.ts';
+import { countHeaderLines } from './header-lines.ts';
 import type { RawObject } from './request-json.ts';
 import type { EventInput } from '../schemas/event.ts';
 import { parseTime, TIME_RULE } from '../../model/time-input.ts';
@@ -11,10 +13,28 @@ import { parseTime, TIME_RULE } from '../../model/time-input.ts';
 /** As the schema of the field has it. */
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** `keyHeader`: the request's `Idempotency-Key`, where it is about this event alone. Throws ApiError. */
+const KEY_HEADER = 'idempotency-key';
+
+/** The request's `Idempotency-Key`; null: it has none. Throws ApiError. */
+export function readKeyHeader({ headers, rawHeaders }: IncomingMessage): string | null {
+  const key = headers[KEY_HEADER];
+  if (key === undefined) return null;
+  // Node joins them, and the event would be stored under a key that the caller never chose.
+  if (countHeaderLines(rawHeaders, KEY_HEADER) > 1) {
+    throw new ApiError('invalid_request', 'there is more than one Idempotency-Key header; send one');
+  }
+  if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return key;
+  throw new ApiError('invalid_request', 'the header Idempotency-Key must be 1-255 printable ASCII characters');
+}
+
+/** `keyHeader`: of the request, where it is about this event alone. Throws ApiError. */
 export function parseEvent(
   input: EventInput,
-  { environment, traceparent, keyHeader }: Pick<IncomingEvent, 'environment' | 'traceparent'> & { keyHeader: unknown },
+  {
+    environment,
+    traceparent,
+    keyHeader,
+  }: Pick<IncomingEvent, 'environment' | 'traceparent'> & { keyHeader: string | null },
 ): IncomingEvent {
   const type = readEventType(input.type);
   if (isOperational(type)) {
@@ -32,11 +52,8 @@ export function parseEvent(
 }
 
 /** Whoever is used to the header from elsewhere must not get an event twice for it. Throws ApiError. */
-function readKey(field: string | null, header: unknown): string | null {
-  if (header === undefined) return field;
-  if (typeof header !== 'string' || !IDEMPOTENCY_KEY.test(header)) {
-    throw new ApiError('invalid_request', 'the header Idempotency-Key must be 1-255 printable ASCII characters');
-  }
+function readKey(field: string | null, header: string | null): string | null {
+  if (header === null) return field;
   if (field === null || field === header) return header;
   const message = 'the header Idempotency-Key and "idempotency_key" differ: send one of them';
   throw new ApiError('invalid_request', message, { param: '/idempotency_key' });

@@ -141,7 +141,7 @@ function createBegin(services: ApiServices, request: FastifyRequest) {
       return { error: presentRefusal(error, request.id, index), accepted: null };
     };
     try {
-      const incoming = parseEvent(validate(item), { environment, traceparent, keyHeader: undefined });
+      const incoming = parseEvent(validate(item), { environment, traceparent, keyHeader: null });
       const { deliveryCount, stored } = await acceptor.begin(incoming, allowance);
       return { deliveryCount, result: stored.then((accepted) => ({ error: null, accepted }), refuse) };
     } catch (fault) {

@@ -9,7 +9,7 @@ import type { EventId } from '../../model/id.ts';
 import { SCHEDULED_PAGE } from '../../store/store.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { pieceAccepted, pieceStored } from '../output/event-answer.ts';
-import { parseEvent, checkPattern } from '../input/event-input.ts';
+import { checkPattern, parseEvent, readKeyHeader } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { sendPieces } from '../output/pieces.ts';
 import type { Piece } from '../output/pieces.ts';
@@ -33,9 +33,9 @@ const tags = ['Events'];
 export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
   const { store, acceptor, keepTraceparent } = services;
 
-  app.post('/v1/events', acceptance, async ({ caller, body, headers }, reply) => {
+  app.post('/v1/events', acceptance, async ({ caller, body, headers, raw }, reply) => {
     const traceparent = keepTraceparent?.(headers['traceparent']) ?? null;
-    const keyHeader = headers['idempotency-key'];
+    const keyHeader = readKeyHeader(raw);
     const incoming = parseEvent(body, { environment: caller.environment, traceparent, keyHeader });
     const accepted = await acceptor.accept(incoming);
     if (!accepted.isRepeat && accepted.deliveries.length <= SCHEDULED_PAGE) {
