@@ -19,7 +19,7 @@ export function checkAccess(app: ApiApp, identify: Identify, request: FastifyReq
   const { scope } = request.routeOptions.config;
   const needsKey = request.is404 ? isVersioned(request.url) : scope !== null;
   const key = needsKey ? identify(request) : null;
-  if (request.is404) throw refuseRoute(app, request, reply);
+  if (request.is404 || hasParams(request)) checkMethod(app, request, reply);
   if (key === null) return;
   request.caller = key;
   checkScope(key, scope!);
@@ -35,12 +35,27 @@ function pathOf(url: string): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-function refuseRoute(app: ApiApp, request: FastifyRequest, reply: FastifyReply): ApiError {
-  const url = pathOf(request.url);
-  const allowed = METHODS.filter((method) => app.findRoute({ method, url }) !== null);
-  if (allowed.length === 0) return new ApiError('not_found', 'there is nothing at this path');
+function hasParams({ params }: FastifyRequest): boolean {
+  return Object.keys(params as object).length > 0;
+}
+
+/** Throws ApiError where the path does not take the method. */
+function checkMethod(app: ApiApp, request: FastifyRequest, reply: FastifyReply): void {
+  const allowed = methodsOf(app, pathOf(request.url));
+  if (allowed.includes(request.method)) return;
+  if (allowed.length === 0) throw new ApiError('not_found', 'there is nothing at this path');
   reply.header('allow', allowed.join(', '));
-  return new ApiError('method_not_allowed', `this path takes ${allowed.join(', ')}, not ${request.method}`);
+  throw new ApiError('method_not_allowed', `this path takes ${allowed.join(', ')}, not ${request.method}`);
+}
+
+/** A part that is written out in a route is no value of another route's parameter: `/v1/events/batch` is no event. */
+function methodsOf(app: ApiApp, url: string): string[] {
+  const found = METHODS.flatMap((method) => {
+    const route = app.findRoute({ method, url });
+    return route === null ? [] : [{ method, paramCount: Object.keys(route.params).length }];
+  });
+  const least = Math.min(...found.map(({ paramCount }) => paramCount));
+  return found.filter(({ paramCount }) => paramCount === least).map(({ method }) => method);
 }
 
 function checkScope(key: ApiKey, scope: Scope): void {

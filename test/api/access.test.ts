@@ -143,7 +143,16 @@ test('a method that a path does not take is 405 with those that it takes', async
     ['PROPFIND', '/v1/dlq', 'GET, HEAD'],
     ['QUERY', '/v1/dlq', 'GET, HEAD'],
     ['GET', `/v1/api-keys/key_${ID}`, 'DELETE'],
-    ['PATCH', '/v1/%65vents/batch', 'GET, HEAD, POST'],
+    ['PATCH', '/v1/%65vents/batch', 'POST'],
+    // What would be an id in their place is a route of its own.
+    ['GET', '/v1/events/batch', 'POST'],
+    ['HEAD', '/v1/events/batch?x=1', 'POST'],
+    ['DELETE', '/v1/events/batch', 'POST'],
+    ['GET', '/v1/events/%72eplay', 'POST'],
+    ['DELETE', '/v1/destinations/x/signing-keys/rotate', 'POST'],
+    ['PUT', '/v1/destinations/x/signing-keys/rotate', 'POST'],
+    ['PUT', '/v1/destinations/x/signing-keys/x', 'DELETE'],
+    ['GET', '/v1/dlq/replay', 'POST'],
   ];
   for (const [method, path, allow] of cases) {
     await api.expect(401, method, path, { key: null });
