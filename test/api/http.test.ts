@@ -48,7 +48,8 @@ test('what is no HTTP is refused with the same error body as everything else', a
   const malformed = [
     'hello\r\n\r\n',
     'GET / HTTP/9.9\r\n\r\n',
-    'FROB /v1/events HTTP/1.1\r\nhost: a\r\n\r\n',
+    'FROB /v1/events HTTP/3.1\r\nhost: a\r\n\r\n',
+    'FROB /v1/events\r\n\r\n',
     'GET /v1/events HTTP/1.1\r\nhost: a\r\nbad header\r\n\r\n',
     'GET /v1/ev ents HTTP/1.1\r\nhost: a\r\n\r\n',
     post('/v1/events', EVENT, { 'transfer-encoding': 'chunked' }),
@@ -59,6 +60,18 @@ test('what is no HTTP is refused with the same error body as everything else', a
     const connection = new Connection(port);
     await connection.send(Buffer.from(text, 'latin1'));
     assertRefused(await connection.response(), 400, 'invalid_request');
+    await connection.closed();
+  }
+});
+
+test('a method that nobody knows is one that no path takes', async () => {
+  for (const method of ['FROB', 'get', 'GE', 'GETS', '!']) {
+    const connection = new Connection(port);
+    await connection.send(head('GET /healthz') + head(`${method} /v1/events`));
+    assert.equal((await connection.response()).status, 200);
+    const refusal = await connection.response();
+    assertRefused(refusal, 405, 'method_not_allowed');
+    assert.equal(refusal.headers.get('allow'), 'GET, HEAD, POST, PATCH, DELETE');
     await connection.closed();
   }
 });

@@ -10,6 +10,9 @@ import { METHODS } from '../access.ts';
 import type { Connection, Connections } from './connections.ts';
 import { JSON_TYPE, renderError, writeError } from '../output/error-response.ts';
 
+/** What Node says of it; `rawPacket` is what had come, `bytesParsed` where in it the parser stopped. */
+type ClientError = Error & { code?: string; rawPacket?: Buffer; bytesParsed?: number };
+
 type Refusal = { status: number; reason: string; error: ApiError; allow?: string };
 
 export type ConnectionErrors = ReturnType<typeof createConnectionErrors>;
@@ -27,7 +30,7 @@ export function createConnectionErrors(ids: Ids, connections: Connections) {
 
   return {
     /** The server's `clientError` handler. */
-    handle: (error: Error & { code?: string }, socket: Socket): void => {
+    handle: (error: ClientError, socket: Socket): void => {
       const connection = connections.of(socket);
       if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
       else refuse(connection, refusalOf(error));
@@ -43,18 +46,22 @@ export function createConnectionErrors(ids: Ids, connections: Connections) {
   };
 }
 
-const TUNNEL: Refusal = {
+const refuseMethod = (message: string): Refusal => ({
   status: 405,
   reason: 'Method Not Allowed',
-  error: new ApiError('method_not_allowed', 'this is no proxy'),
+  error: new ApiError('method_not_allowed', message),
   allow: METHODS.join(', '),
-};
+});
 
-function refusalOf({ code }: { code?: string }): Refusal {
+const TUNNEL = refuseMethod('this is no proxy');
+
+const UNKNOWN_METHOD = refuseMethod(`this is none of the methods that are known here: ${METHODS.join(', ')}`);
+
+function refusalOf(clientError: ClientError): Refusal {
   const refuse = (status: number, reason: string, message: string): Refusal => {
     return { status, reason, error: new ApiError('invalid_request', message) };
   };
-  switch (code) {
+  switch (clientError.code) {
     case 'HPE_HEADER_OVERFLOW':
       return refuse(
         431,
@@ -64,8 +71,15 @@ function refusalOf({ code }: { code?: string }): Refusal {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return refuse(408, 'Request Timeout', 'the request took too long: headers have 10 s, the whole of it 30 s');
     default:
+      if (isMethodUnknown(clientError)) return UNKNOWN_METHOD;
       return refuse(400, 'Bad Request', 'this is not HTTP/1.1 as RFC 9112 has it');
   }
+}
+
+/** Whether the request line is as it should be but for its method, within which the parser stopped. */
+function isMethodUnknown({ code, rawPacket, bytesParsed }: ClientError): boolean {
+  if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return false;
+  return /^[\w!#$%&'*+.^`|~-]* \S+ HTTP\/1\.[01]\r?\n/.test(rawPacket.toString('latin1', bytesParsed));
 }
 
 /** The request at fault is known, and its body is what is malformed or late. */
