@@ -74,6 +74,8 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
         removeAdditional: false,
         strict: true,
         strictTypes: false,
+        // Of a text with a character that is refused, the text.
+        verbose: true,
         // Tests compile every schema, and hold the document that shows them against the specification.
         validateSchema: false,
         keywords: [SHOWN_AS],

@@ -17,10 +17,10 @@ const REFUSED_PREFIXES = ['webhook-', 'postrider-', 'content-', 'proxy-'];
 /** What is wrong, as the end of a sentence about the header; null: nothing. */
 export function findHeaderNameFault(name: string): string | null {
   const lowerName = name.toLowerCase();
-  if (!TOKEN.test(name)) return 'is not a header name';
+  if (!TOKEN.test(name)) return "is not a header name, which is made of letters, digits and !#$%&'*+-.^_`|~";
   if (name.length > HEADER_NAME_LENGTH_MAX) return `has a name longer than ${HEADER_NAME_LENGTH_MAX} characters`;
   const isRefused = REFUSED_NAMES.has(lowerName) || REFUSED_PREFIXES.some((prefix) => lowerName.startsWith(prefix));
-  return isRefused ? 'is set by the service and cannot be chosen' : null;
+  return isRefused ? 'is set by the service and cannot be chosen; leave it out' : null;
 }
 
 /** The same of its value. */

@@ -136,7 +136,8 @@ export const ERRORS = {
   over_subscription_limit: {
     status: 422,
     meaning: 'The destination or the environment has as many subscriptions as it may have.',
-    remedy: 'Delete subscriptions that are not used, or use a wildcard.',
+    remedy:
+      'Delete subscriptions that are not used, or use a wildcard; or, for the environment, raise MAX_SUBSCRIPTIONS.',
   },
   over_fanout_limit: {
     status: 422,

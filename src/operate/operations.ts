@@ -47,7 +47,11 @@ export function createOperations({ store, clock, ids, workOf, onChanged }: Optio
     async dryRun({ environment }: ApiKey, request: OperationRequest): Promise<Found> {
       const { found, position } = await count(toTask(environment, request).task, DRY_RUN_MS_MAX);
       if (position.phase === 'working') return found;
-      throw new ApiError('unavailable', `there are more than ${found.count}, which takes too long to count here`);
+      const remedy = 'take a shorter range from "since" to "until", or begin without "dry_run"';
+      throw new ApiError(
+        'unavailable',
+        `there are more than ${found.count}, and to count them takes too long: ${remedy}`,
+      );
     },
 
     /** Throws ApiError `operation_in_progress`, `over_operation_limit` or `rate_limited`. */

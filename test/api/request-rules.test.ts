@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addDestination, startApi } from './harness.ts';
-import type { Api } from './harness.ts';
+import type { Api, Json } from './harness.ts';
 
 let api: Api;
 let destination: string;
@@ -207,4 +207,20 @@ test('a cursor that was not made by this list is invalid_cursor', async () => {
       assert.equal((await api.refuse('invalid_cursor', 'GET', url)).param, 'cursor');
     }
   }
+});
+
+test('a refused character is named, with those that are allowed', async () => {
+  const refuse = async (path: string, body: Json) =>
+    (await api.refuse('invalid_request', 'POST', path, { body })).message;
+  const named = { url: 'https://example.com/x', name: 'a\u0000b' };
+  assert.equal(await refuse('/v1/destinations', named), '"name" has the character U+0000; it takes any other');
+  assert.equal(await refuse('/v1/api-keys', { name: '\u0000' }), '"name" has the character U+0000; it takes any other');
+  const keyed = { type: 'a.b', body: {}, idempotency_key: 'order-\u{1f600}' };
+  assert.equal(
+    await refuse('/v1/events', keyed),
+    '"idempotency_key" has the character U+1F600; it takes printable ASCII only, U+0020 to U+007E',
+  );
+  const { json } = await api.expect(200, 'POST', '/v1/events/batch', { body: { events: [keyed] } });
+  const [result] = json.data as { error: { message: string } }[];
+  assert.match(result!.error.message, /"idempotency_key" has the character U\+1F600; it takes printable ASCII/);
 });

@@ -166,6 +166,7 @@ test('a destination has at most 1,000 subscriptions', async () => {
   for (let n = 0; n < 1_000; n++) await subscribe(n, 201);
   const { json } = await subscribe(1_000, 422);
   assert.equal((json.error as Json).code, 'over_subscription_limit');
+  assert.match(String((json.error as Json).message), /the destination has 1000 subscriptions already.*: delete some/);
   await subscribe(7, 200);
 });
 
@@ -174,7 +175,8 @@ test('an environment has at most MAX_SUBSCRIPTIONS', async () => {
   other.services.limits.maxSubscriptions = 1;
   const id = await addDestination(other);
   const body = { destination_id: id, event_type: 'a.b' };
-  await other.refuse('over_subscription_limit', 'POST', '/v1/subscriptions', { body });
+  const { message } = await other.refuse('over_subscription_limit', 'POST', '/v1/subscriptions', { body });
+  assert.match(message, /the environment has 1 subscriptions already: delete some .* raise MAX_SUBSCRIPTIONS/);
   await other.close();
 });
 

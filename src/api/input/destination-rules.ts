@@ -36,10 +36,10 @@ export function checkRetryPolicy<Policy extends RetryPolicy | null | undefined>(
 /** The text that is stored: minified JSON. */
 export function writeMetadata(metadata: Record<string, unknown>): string {
   const text = JSON.stringify(metadata);
-  if (Buffer.byteLength(text) <= METADATA_BYTES_MAX) return text;
-  throw new ApiError('invalid_request', `metadata is longer than ${METADATA_BYTES_MAX} bytes as minified JSON`, {
-    param: '/metadata',
-  });
+  const length = Buffer.byteLength(text);
+  if (length <= METADATA_BYTES_MAX) return text;
+  const message = `"metadata" has ${length} bytes as minified JSON; at most ${METADATA_BYTES_MAX} are possible`;
+  throw new ApiError('invalid_request', message, { param: '/metadata' });
 }
 
 /** Static headers as they are sent. `stored` are those that `"***"` may refer to. */
@@ -50,19 +50,23 @@ export function checkHeaders(headers: Record<string, string>, stored: Record<str
   for (const [name, value] of Object.entries(headers)) {
     const lowerName = name.toLowerCase();
     const kept = value === HIDDEN ? storedValues.get(lowerName) : undefined;
-    const fault = findHeaderFault(name, value, kept) ?? (seen.has(lowerName) ? 'is there twice' : null);
+    const fault =
+      findHeaderFault(name, value, kept) ??
+      (seen.has(lowerName) ? 'is there twice, for its case does not matter; send it once' : null);
     if (fault !== null) throw invalidHeader(`the header "${clip(name)}" ${fault}`, name);
     seen.add(lowerName);
     bytes += name.length + (kept ?? value).length;
   }
-  if (bytes > HEADER_BYTES_MAX) throw invalidHeader(`the headers are longer than ${HEADER_BYTES_MAX} bytes in all`);
+  if (bytes > HEADER_BYTES_MAX)
+    throw invalidHeader(`the headers have ${bytes} bytes in all; at most ${HEADER_BYTES_MAX} are possible`);
   return headers;
 }
 
 function findHeaderFault(name: string, value: string, kept: string | undefined): string | null {
   const nameFault = findHeaderNameFault(name);
   if (nameFault !== null) return nameFault;
-  if (value === HIDDEN && kept === undefined) return `has the value "${HIDDEN}", which only keeps one that is stored`;
+  if (value === HIDDEN && kept === undefined)
+    return `has the value "${HIDDEN}", which only keeps one that is stored; give its own`;
   return findHeaderValueFault(value);
 }
 

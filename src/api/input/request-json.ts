@@ -115,7 +115,8 @@ class RequestReader extends JsonReader {
 
   private readMember(members: Record<string, unknown>, shape: BodyShape, count: number): void {
     const name = this.readName();
-    if (Object.hasOwn(members, name)) this.fault ??= invalid(`"${clip(name)}" is there twice`, pointTo(name));
+    if (Object.hasOwn(members, name))
+      this.fault ??= invalid(`"${clip(name)}" is there twice; send it once`, pointTo(name));
     else if (count > MEMBERS_MAX) this.fault ??= tooManyFields(name);
     if (this.fault === null) setMember(members, name, this.readTopMember(name, shape));
     else this.scanner.skipValue(1);

@@ -1,5 +1,6 @@
 // What a schema finds wrong with a request, as an error that names the field and says what would be right.
 import { ApiError } from '../../model/error.ts';
+import { ANY_TEXT, PRINTABLE_ASCII } from '../schemas/fields.ts';
 import { clip, pointTo } from './request-json.ts';
 
 /** What Ajv reports (the part of it that is used). */
@@ -8,6 +9,8 @@ type SchemaFault = {
   instancePath: string;
   params: Record<string, unknown>;
   message?: string | undefined;
+  /** What is wrong. */
+  data?: unknown;
 };
 
 /** `where` is Fastify's name for a part of the request: `body` or `querystring`. */
@@ -33,7 +36,7 @@ function describe(path: string, isQuery: boolean): string {
   return `"${clip(path.slice(1).replaceAll('/', '.'))}"`;
 }
 
-function explain({ keyword, params, message }: SchemaFault, isQuery: boolean): string {
+function explain({ keyword, params, message, data }: SchemaFault, isQuery: boolean): string {
   switch (keyword) {
     case 'required':
       return 'is missing';
@@ -45,12 +48,21 @@ function explain({ keyword, params, message }: SchemaFault, isQuery: boolean): s
       // In a query everything is text, unless a parameter is there twice.
       return `must be ${listOf(params.type, withArticle)}${isQuery ? ', given once' : ''}`;
     case 'pattern':
-      return 'has a character that is not allowed';
+      return explainCharacter(String(data), String(params.pattern));
     case 'uniqueItems':
       return 'must not name the same thing twice';
     default:
       return message ?? 'is not valid';
   }
+}
+
+/** Named by its number: it may be one that nobody sees. */
+function explainCharacter(text: string, pattern: string): string {
+  const form = new RegExp(pattern, 'u');
+  const refused = Array.from(text).find((character) => !form.test(character))!;
+  const number = refused.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  const { takes } = [ANY_TEXT, PRINTABLE_ASCII].find((other) => other.pattern === pattern)!;
+  return `has the character U+${number}; it takes ${takes}`;
 }
 
 function listOf(values: unknown, inWords: (value: string) => string = (value) => value): string {

@@ -121,6 +121,9 @@ function readExpiry(text: string | null, now: number): number | null {
   if (text === null) return null;
   const time = parseTime(text);
   if (time !== null && time > now) return time;
-  const message = time === null ? `"expires_at" is not a time: ${TIME_RULE}` : '"expires_at" is in the past';
+  const message =
+    time === null
+      ? `"expires_at" is not a time: ${TIME_RULE}`
+      : '"expires_at" is in the past; give a later time, or none';
   throw new ApiError('invalid_request', message, { param: '/expires_at' });
 }

@@ -225,7 +225,8 @@ async function checkReachable(services: ApiServices, { environment, mode }: ApiK
 }
 
 function overLimit(max: number): ApiError {
-  return new ApiError('over_destination_limit', `there are ${max} destinations already; delete some that are not used`);
+  const message = `there are ${max} destinations already; delete some that are not used, or raise MAX_DESTINATIONS`;
+  return new ApiError('over_destination_limit', message);
 }
 
 async function read({ store }: ApiServices, { environment }: ApiKey, id: DestinationId): Promise<DestinationWithKeys> {

@@ -136,7 +136,9 @@ async function create(
   };
   const request = { subscription: wanted, identity: identityOf(wanted) };
   const answer = await store.createSubscription(request, limitsOfStore);
-  if (!('subscription' in answer)) throw refusal(answer.result);
+  if (!('subscription' in answer)) {
+    throw answer.result === 'destination_not_found' ? noDestination() : overLimit(answer.result, limitsOfStore);
+  }
   // Also for one that exists: whoever made it may not have been answered yet.
   await services.confirmChange({ environment, destinationId: null });
   return { isNew: answer.result === 'created', stored: answer.subscription };
@@ -145,7 +147,7 @@ async function create(
 function build({ ids }: ApiServices, environment: number, input: SubscriptionInput): Subscription {
   const eventType = checkPattern(input.event_type, '/event_type');
   const filter = readFilter(input.filter);
-  if (!isId('dst', input.destination_id)) throw refusal('destination_not_found');
+  if (!isId('dst', input.destination_id)) throw noDestination();
   const subscriptionId = ids.next('sub');
   return {
     id: subscriptionId,
@@ -170,8 +172,18 @@ function identityOf({ eventType, filter }: Subscription): Uint8Array {
   return hash('sha256', JSON.stringify([eventType, filter === null ? null : filterIdentity(filter)]), 'buffer');
 }
 
-function refusal(result: 'destination_not_found' | 'over_destination_limit' | 'over_environment_limit'): ApiError {
-  if (result === 'destination_not_found') return notFound(result, { param: '/destination_id' });
-  const holder = result === 'over_destination_limit' ? 'destination' : 'environment';
-  return new ApiError('over_subscription_limit', `the ${holder} has as many subscriptions as it may have`);
+function noDestination(): ApiError {
+  return notFound('destination_not_found', { param: '/destination_id' });
+}
+
+function overLimit(
+  result: 'over_destination_limit' | 'over_environment_limit',
+  { perDestinationMax, perEnvironmentMax }: { perDestinationMax: number; perEnvironmentMax: number },
+): ApiError {
+  const remedy = 'delete some that are not used, or have one pattern such as order.** for many event types';
+  const message =
+    result === 'over_destination_limit'
+      ? `the destination has ${perDestinationMax} subscriptions already, and may have no more: ${remedy}`
+      : `the environment has ${perEnvironmentMax} subscriptions already: ${remedy}; or raise MAX_SUBSCRIPTIONS`;
+  return new ApiError('over_subscription_limit', message);
 }

@@ -12,6 +12,7 @@ import {
 } from '../../model/destination.ts';
 import { DELAYS_MAX, DELAY_SECONDS_MAX } from '../../model/retry-policy.ts';
 import {
+  ANY_TEXT,
   anyObject,
   closed,
   FUTURE_TIME,
@@ -25,8 +26,11 @@ import {
   time,
 } from './fields.ts';
 
-/** NUL is the one character that not every store can keep. */
-export const name = Type.String({ maxLength: NAME_LENGTH_MAX, pattern: '^[^\\u0000]*$', examples: ['Orders of ACME'] });
+export const name = Type.String({
+  maxLength: NAME_LENGTH_MAX,
+  pattern: ANY_TEXT.pattern,
+  examples: ['Orders of ACME'],
+});
 
 const seconds = (maximum: number) => Type.Number({ minimum: 1, maximum });
 

@@ -13,6 +13,7 @@ import {
   omissible,
   pageOf,
   pageQuery,
+  PRINTABLE_ASCII,
   shownAs,
   time,
   timeInput,
@@ -32,7 +33,7 @@ export const eventInput = named(
       Type.String({
         minLength: 1,
         maxLength: 255,
-        pattern: '^[\\x20-\\x7e]*$',
+        pattern: PRINTABLE_ASCII.pattern,
         description: 'Repeats of the same request within 24 hours get the stored event. Printable ASCII.',
         examples: ['order-A-1001-paid'],
       }),

@@ -85,6 +85,10 @@ export function pageOf<T extends TSchema>(row: T) {
   );
 }
 
+/** What a text may be made of, as a pattern, and in the words of a refusal. NUL is what not every store can keep. */
+export const ANY_TEXT = { pattern: '^[^\\u0000]*$', takes: 'any other' };
+export const PRINTABLE_ASCII = { pattern: '^[\\x20-\\x7e]*$', takes: 'printable ASCII only, U+0020 to U+007E' };
+
 const LIMIT_MAX = 100;
 
 /** The query parameters that every list takes. */
