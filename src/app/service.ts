@@ -199,7 +199,6 @@ function createDelivering(base: Base, { matching, observer, node, exchange, hub 
     ownership,
     clock,
     clockTrust,
-    modeOf: (environment) => modes.get(environment)!,
     bodyRetentionMs: settings.BODY_RETENTION,
     failingAfterMs: settings.FAILING_AFTER,
     observer,
@@ -212,6 +211,7 @@ function createDelivering(base: Base, { matching, observer, node, exchange, hub 
     pipeline,
     ownership,
     destinationOf: follower.destinationOf,
+    modeOf: (environment) => modes.get(environment)!,
     slots: settings.MAX_IN_FLIGHT,
     onError,
   });

@@ -5,6 +5,7 @@
 //     └────────────┴────────────┴──▶ deleted            nothing starts any more, what is on the wire is aborted
 //                               └──▶ released           its shard is given away: the rest is stored, and no more
 //                               └──▶ lost               its shard may be another node's already
+import type { Mode } from '../model/api-key.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { isForced } from '../model/delivery.ts';
 import type { DestinationHealth, DestinationLoad, DestinationWithKeys } from '../model/destination.ts';
@@ -41,6 +42,7 @@ type State = 'active' | 'pausing' | 'paused' | 'deleted' | 'released' | 'lost';
 
 export class DestinationQueue {
   readonly id: DestinationId;
+  readonly mode: Mode;
   readonly health: Health;
   readonly backlog: Backlog = new Backlog();
   readonly inFlight: InFlight = new InFlight();
@@ -52,8 +54,14 @@ export class DestinationQueue {
   #state: State;
 
   /** `ownedSince`: see Pace. Absent: nobody sent to the destination before. */
-  constructor(destination: DestinationWithKeys, stored: DestinationHealth | null, at: Instant, ownedSince?: number) {
+  constructor(
+    { destination, mode }: { destination: DestinationWithKeys; mode: Mode },
+    stored: DestinationHealth | null,
+    at: Instant,
+    ownedSince?: number,
+  ) {
     this.id = destination.id;
+    this.mode = mode;
     this.#destination = destination;
     this.#schedule = resolveSchedule(destination.retryPolicy);
     this.#state = destination.status;
@@ -151,8 +159,8 @@ export class DestinationQueue {
   /** Takes the first waiting delivery onto the wire; call only when `startableAt` has come. */
   start(at: Instant): AttemptUnderWay {
     this.pace.noteStart(at);
-    const standing = this.standing(at);
-    return this.inFlight.start(this.backlog.take(), at.monotonic, standing);
+    const taker = { mode: this.mode, standing: this.standing(at) };
+    return this.inFlight.start(this.backlog.take(), at.monotonic, taker);
   }
 
   /** Whether what was started must not be sent after all: since then the destination was changed, or held. */

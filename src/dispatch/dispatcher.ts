@@ -4,6 +4,7 @@
 //   offer · sendAgain · wake · sweep ─▶ DestinationQueue ─▶ ready ─▶ pump ─▶ pipeline: send ─▶ record ─▶ settle
 //                                           ▲    └─ spilled, or due later ─▶ store ─┐
 //                                           └──────────────── refill ◀──────────────┘
+import type { Mode } from '../model/api-key.ts';
 import type { DueWork, OpenDelivery } from '../model/delivery.ts';
 import type { DestinationLoad, DestinationWithKeys } from '../model/destination.ts';
 import type { Event } from '../model/event.ts';
@@ -31,6 +32,7 @@ type DispatcherOptions = {
   pipeline: Pick<AttemptPipeline, 'mayRun' | 'send' | 'record'>;
   ownership: Ownership;
   destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
+  modeOf: (environment: number) => Mode;
   /** Attempts on the wire at once, over all destinations. */
   slots: number;
   onError: (error: unknown, where: BackgroundStep) => void;
@@ -223,7 +225,8 @@ export class Dispatcher {
       }
       const at = this.#queues.instant();
       // Time has passed since the queue was found ready: its rate limit may have been lowered, its window be smaller.
-      const isReady = queue.startableAt(at) <= at.monotonic && this.#slots.areFor(queue.standing(at));
+      const taker = { mode: queue.mode, standing: queue.standing(at) };
+      const isReady = queue.startableAt(at) <= at.monotonic && this.#slots.areFor(taker);
       if (isReady) void this.#run(queue, queue.start(at));
       this.#queues.update(queue, this.#queues.instant());
     }
@@ -232,7 +235,7 @@ export class Dispatcher {
   /** One attempt, from its start until it is settled. Never rejects. */
   async #run(queue: DestinationQueue, attempt: AttemptUnderWay): Promise<void> {
     const { pipeline, onError } = this.#options;
-    this.#slots.take(attempt);
+    this.#slots.take(attempt.taker);
     let dueAt: number | null;
     try {
       const sent = await pipeline.send(queue, attempt);
@@ -253,7 +256,7 @@ export class Dispatcher {
   #leaveWire(queue: DestinationQueue, attempt: AttemptUnderWay): void {
     if (!queue.inFlight.end(attempt)) return;
     if (attempt.sentTo === null) queue.pace.noteUnsent(this.#queues.instant());
-    this.#slots.leaveWire(attempt);
+    this.#slots.leaveWire(attempt.taker);
     this.#lookAt([queue]);
   }
 

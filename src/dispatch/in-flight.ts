@@ -12,7 +12,7 @@ import type { OpenDelivery } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
 import { triggerOf } from '../model/transitions.ts';
 import { LinkedMap } from '../runtime/linked-map.ts';
-import type { Standing } from './slots.ts';
+import type { Taker } from './slots.ts';
 
 /** Younger ones are just on their way, whatever was answered since. */
 const OLD_MS = 1_000;
@@ -22,17 +22,17 @@ export class AttemptUnderWay {
   readonly trigger: AttemptTrigger;
   /** Monotonic ms. */
   readonly startedAt: number;
-  /** Of its destination, when it was started. */
-  readonly standing: Standing;
+  /** As what it has its slot. */
+  readonly taker: Taker;
   readonly aborter: Aborter = new Aborter();
   /** The url that its request went to; null: it has not gone out. */
   sentTo: string | null = null;
   #isAbandoned = false;
 
-  constructor(delivery: OpenDelivery, startedAt: number, standing: Standing) {
+  constructor(delivery: OpenDelivery, startedAt: number, taker: Taker) {
     this.delivery = delivery;
     this.startedAt = startedAt;
-    this.standing = standing;
+    this.taker = taker;
     this.trigger = triggerOf(delivery);
   }
 
@@ -81,10 +81,10 @@ export class InFlight {
     return [...this.#leftBehind.values(), ...this.#current.values()];
   }
 
-  start(delivery: OpenDelivery, monotonic: number, standing: Standing): AttemptUnderWay {
+  start(delivery: OpenDelivery, monotonic: number, taker: Taker): AttemptUnderWay {
     const isUnderWay = this.#current.has(delivery.id) || this.#leftBehind.has(delivery.id);
     assert(!isUnderWay, 'a delivery has two attempts under way');
-    const attempt = new AttemptUnderWay(delivery, monotonic, standing);
+    const attempt = new AttemptUnderWay(delivery, monotonic, taker);
     this.#current.set(delivery.id, attempt);
     this.#unsentCount++;
     this.#lastStartAt = monotonic;

@@ -3,7 +3,6 @@
 //   started ─▶ checkStillWanted ─▶ loadPayload ─▶ lastLook ─▶ send ─▶ noteHealth ─▶ decide and record ─▶ settled
 //                     └───────────────┴───────────────┴─▶ not sent: when to look for the delivery again
 import type { AttemptRequest, Perform } from '../attempt/perform.ts';
-import type { Mode } from '../model/api-key.ts';
 import type { AttemptResult } from '../model/attempt.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import { keysInForce } from '../model/destination.ts';
@@ -29,7 +28,6 @@ type PipelineOptions = {
   clock: Clock;
   /** While the clock is in doubt no destination has failed for too long by it. */
   clockTrust: Pick<ClockTrust, 'isSettled'>;
-  modeOf: (environment: number) => Mode;
   bodyRetentionMs: number;
   /** 0: destinations are never paused for failing. */
   failingAfterMs: number;
@@ -127,14 +125,14 @@ export class AttemptPipeline {
   }
 
   #request(queue: DestinationQueue, attempt: AttemptUnderWay, payload: Payload): Promise<AttemptResult> {
-    const { perform, clock, ownership, modeOf, traceparentOf } = this.#options;
+    const { perform, clock, ownership, traceparentOf } = this.#options;
     const { delivery } = attempt;
     const { destination } = queue;
     const at = instantOf(clock);
     queue.send(attempt, at);
     const request: AttemptRequest = {
       environment: destination.environment,
-      mode: modeOf(destination.environment),
+      mode: queue.mode,
       url: destination.url,
       headers: destination.headers,
       signatureStyle: destination.signatureStyle,

@@ -1,5 +1,6 @@
 // All destinations' queues that are in memory, each in its place: among those that may start an attempt now, in the
 // heap of those that wait for a time, on the list of those that want more from the store, or gone.
+import type { Mode } from '../model/api-key.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
 import { idShard } from '../model/id.ts';
@@ -11,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import { DestinationQueue } from './destination-queue.ts';
 import type { Ownership } from '../model/ownership.ts';
 import { ReadyQueues, WakeHeap } from './slots.ts';
-import type { Slots } from './slots.ts';
+import type { SharedSlots } from './slots.ts';
 import { Refiller } from './refiller.ts';
 
 /** Deliveries that wait in memory: of one destination, and of all together before each is cut to the last number. */
@@ -27,6 +28,7 @@ type QueuesOptions = {
   clock: Clock;
   ownership: Pick<Ownership, 'ownedSince'>;
   destinationOf: (id: DestinationId) => DestinationWithKeys | undefined;
+  modeOf: (environment: number) => Mode;
   /** Time has come for these, or a refill has ended: look at them again. */
   onDue: (queues: DestinationQueue[]) => void;
   onError: (error: unknown, where: BackgroundStep) => void;
@@ -83,13 +85,14 @@ export class Queues {
   open(id: DestinationId, at: Instant, health: DestinationHealth | null = null): DestinationQueue | null {
     const known = this.#byId.get(id);
     if (known !== undefined) return known;
-    const { destinationOf, ownership } = this.#options;
+    const { destinationOf, modeOf, ownership } = this.#options;
     const ownedSince = ownership.ownedSince(idShard(id));
     const destination = ownedSince === null ? undefined : destinationOf(id);
     if (ownedSince === null || destination === undefined) return null;
+    const mode = modeOf(destination.environment);
     // A destination that was made while its shard was ours got no request from any other process before.
     const isOlder = at.now - destination.createdAt > at.monotonic - ownedSince;
-    const queue = new DestinationQueue(destination, health, at, isOlder ? ownedSince : undefined);
+    const queue = new DestinationQueue({ destination, mode }, health, at, isOlder ? ownedSince : undefined);
     this.#byId.set(id, queue);
     return queue;
   }
@@ -129,7 +132,7 @@ export class Queues {
   }
 
   /** Whose turn it is of those that may start an attempt now. */
-  firstReady(slots: Pick<Slots, 'areFor'>): DestinationQueue | null {
+  firstReady(slots: SharedSlots): DestinationQueue | null {
     return this.#ready.first(slots);
   }
 

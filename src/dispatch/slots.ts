@@ -6,13 +6,18 @@
 // (in-flight.ts), and of those that have failed since their last success and answer nothing all together get an eighth.
 // Newcomers, of which nothing is known, get one each, but for a sixteenth of all: however many receivers hang, known or
 // not, those that have answered find slots.
+//
+// Test mode must not hold up live events, whatever its receivers do: they may hang just after they have answered, too.
+// So its destinations never have more than three quarters of the slots together, and their shares are parts of those.
 import assert from 'node:assert/strict';
+import type { Mode } from '../model/api-key.ts';
 import { NEVER } from '../runtime/clock.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 
 const PLENTIFUL_PART = 1 / 2;
 const PROBES_PART = 1 / 8;
 const UNEARNED_PART = 15 / 16;
+const TEST_PART = 3 / 4;
 /** Results that wait to be stored count too: what we learn must not pile up in memory. */
 const UNSETTLED_PER_SLOT = 2;
 
@@ -22,18 +27,19 @@ const UNSETTLED_PER_SLOT = 2;
  */
 export type Standing = 'earner' | 'newcomer' | 'prober' | 'other';
 
-type Taker = { readonly standing: Standing };
+/** A destination, as it is when it starts an attempt. */
+export type Taker = { readonly mode: Mode; readonly standing: Standing };
 
 export class Slots {
   readonly #max: number;
   #onWire = 0;
-  /** By what they had been started as. */
-  readonly #onWireAs: Record<Standing, number> = { earner: 0, newcomer: 0, prober: 0, other: 0 };
+  readonly #of: Record<Mode, ModeSlots>;
   #unsettled = 0;
   #onWireFree: (() => void) | null = null;
 
   constructor(max: number) {
     this.#max = max;
+    this.#of = { live: new ModeSlots(max), test: new ModeSlots(max * TEST_PART) };
   }
 
   get onWire(): number {
@@ -44,25 +50,32 @@ export class Slots {
     return this.#onWire < this.#max && this.#unsettled < UNSETTLED_PER_SLOT * this.#max;
   }
 
-  /** Whether the next may be had by a destination of that standing. */
-  areFor(standing: Standing): boolean {
+  /** Whether the next may be had by such a destination. */
+  areFor({ mode, standing }: Taker): boolean {
+    const { onWire, onWireAs, max } = this.#of[mode];
+    if (onWire >= max) return false;
     if (standing === 'earner' || this.#onWire < this.#max * PLENTIFUL_PART) return true;
-    if (standing === 'newcomer') return this.#onWire - this.#onWireAs.earner < this.#max * UNEARNED_PART;
-    return standing === 'prober' && this.#onWireAs.prober < Math.max(1, this.#max * PROBES_PART);
+    if (standing === 'newcomer') return this.#unearned() < max * UNEARNED_PART;
+    return standing === 'prober' && onWireAs.prober < Math.max(1, max * PROBES_PART);
   }
 
-  take({ standing }: Taker): void {
+  /** The mode that has fewer: of equal destinations, one of that mode comes first. */
+  modeWithFewer(): Mode {
+    return this.#of.test.onWire < this.#of.live.onWire ? 'test' : 'live';
+  }
+
+  take({ mode, standing }: Taker): void {
     assert(this.isFree(), 'an attempt has started without a free slot');
     this.#onWire++;
     this.#unsettled++;
-    this.#onWireAs[standing]++;
+    this.#of[mode].add(standing, 1);
   }
 
   /** The request has ended; its result is still to be stored. */
-  leaveWire({ standing }: Taker): void {
+  leaveWire({ mode, standing }: Taker): void {
     assert(this.#onWire > 0, 'more requests have ended than were started');
     this.#onWire--;
-    this.#onWireAs[standing]--;
+    this.#of[mode].add(standing, -1);
     if (this.#onWire === 0) this.#onWireFree?.();
   }
 
@@ -78,6 +91,26 @@ export class Slots {
     this.#onWireFree = resolve;
     return promise;
   }
+
+  #unearned(): number {
+    return this.#onWire - this.#of.live.onWireAs.earner - this.#of.test.onWireAs.earner;
+  }
+}
+
+class ModeSlots {
+  readonly max: number;
+  onWire = 0;
+  /** By what they had been started as. */
+  readonly onWireAs: Record<Standing, number> = { earner: 0, newcomer: 0, prober: 0, other: 0 };
+
+  constructor(max: number) {
+    this.max = max;
+  }
+
+  add(standing: Standing, count: 1 | -1): void {
+    this.onWire += count;
+    this.onWireAs[standing] += count;
+  }
 }
 
 export type ReadyPlace<Item> = {
@@ -90,41 +123,51 @@ export type ReadyPlace<Item> = {
 };
 
 type ReadyItem<Item> = {
+  readonly mode: Mode;
   readonly place: ReadyPlace<Item>;
   /** How many attempts are on its wire. */
   readonly inFlight: { readonly count: number };
 };
 
+export type SharedSlots = Pick<Slots, 'areFor' | 'modeWithFewer'>;
+
 /** Of the destinations that could start an attempt now, the one with the fewest on the wire. */
 export class ReadyQueues<T extends ReadyItem<T>> {
-  readonly #among: Record<Standing, Buckets<T>> = {
-    earner: new Buckets(),
-    newcomer: new Buckets(),
-    prober: new Buckets(),
-    other: new Buckets(),
-  };
+  readonly #of: Record<Mode, Record<Standing, Buckets<T>>> = { live: createQueues(), test: createQueues() };
 
   /** Puts an item where its count says, or (null) takes it out. */
   update(item: T, among: ReadyPlace<T>['readyAmong']): void {
-    const { place } = item;
+    const { place, mode } = item;
     const bucket = among === null ? -1 : item.inFlight.count;
     if (among === place.readyAmong && bucket === place.readyBucket) return;
-    if (place.readyAmong !== null) this.#among[place.readyAmong].delete(item, place.readyBucket);
-    if (among !== null) this.#among[among].add(item, bucket);
+    if (place.readyAmong !== null) this.#of[mode][place.readyAmong].delete(item, place.readyBucket);
+    if (among !== null) this.#of[mode][among].add(item, bucket);
     place.readyAmong = among;
     place.readyBucket = bucket;
   }
 
   /** The next in turn; it stays until `update` moves it. A newcomer and a prober have nothing on the wire. */
-  first(slots: Pick<Slots, 'areFor'>): T | null {
+  first(slots: SharedSlots): T | null {
     // By the end of its request it is no newcomer any more.
-    const newcomer = slots.areFor('newcomer') ? this.#among.newcomer.first() : null;
+    const newcomer = this.#firstAmong('newcomer', slots);
     if (newcomer !== null) return newcomer;
-    const earner = this.#among.earner.first();
+    const earner = this.#firstAmong('earner', slots);
     if (earner?.inFlight.count === 0) return earner;
-    const prober = slots.areFor('prober') ? this.#among.prober.first() : null;
-    return prober ?? earner ?? (slots.areFor('other') ? this.#among.other.first() : null);
+    return this.#firstAmong('prober', slots) ?? earner ?? this.#firstAmong('other', slots);
   }
+
+  #firstAmong(standing: Standing, slots: SharedSlots): T | null {
+    const live = slots.areFor({ mode: 'live', standing }) ? this.#of.live[standing].first() : null;
+    const test = slots.areFor({ mode: 'test', standing }) ? this.#of.test[standing].first() : null;
+    if (live === null || test === null) return live ?? test;
+    const difference = live.inFlight.count - test.inFlight.count;
+    if (difference === 0) return slots.modeWithFewer() === 'live' ? live : test;
+    return difference < 0 ? live : test;
+  }
+}
+
+function createQueues<T extends ReadyItem<T>>(): Record<Standing, Buckets<T>> {
+  return { earner: new Buckets(), newcomer: new Buckets(), prober: new Buckets(), other: new Buckets() };
 }
 
 /**

@@ -26,7 +26,7 @@ const forced = (n: number): OpenDelivery =>
   delivery(n, { rev: 1, status: 'retrying', dueAt: FORCED_DUE_AT, fallbackStatus: 'pending', scheduledAt: NOW });
 
 function queueOf(overrides: Partial<DestinationWithKeys> = {}): DestinationQueue {
-  return new DestinationQueue(destinationWith(overrides), null, at());
+  return new DestinationQueue({ destination: destinationWith(overrides), mode: 'live' }, null, at());
 }
 
 /** Starts all that may start; how many. */
@@ -98,7 +98,7 @@ describe('a forced attempt', () => {
 
   test('is fetched from the store though the queue is full', () => {
     const stored = { destinationId: 'dst_1', failingSince: null, failureCount: 0, heldUntil: NOW + 60_000 } as const;
-    const queue = new DestinationQueue(destinationWith(), stored, at());
+    const queue = new DestinationQueue({ destination: destinationWith(), mode: 'live' }, stored, at());
     for (let n = 0; n < CAPACITY; n++) queue.offer(delivery(n), CAPACITY, at());
     queue.backlog.noteStored(FORCED_DUE_AT);
     assert.ok(queue.backlog.refillWanted(queue.appetite(CAPACITY, at())) > 0);

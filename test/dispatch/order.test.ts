@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { DestinationQueue, Place } from '../../src/dispatch/destination-queue.ts';
 import { ReadyQueues, WakeHeap } from '../../src/dispatch/slots.ts';
-import type { ReadyPlace, Standing } from '../../src/dispatch/slots.ts';
+import type { ReadyPlace, Taker } from '../../src/dispatch/slots.ts';
+import type { Mode } from '../../src/model/api-key.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys } from '../../src/model/destination.ts';
@@ -42,12 +43,16 @@ describe('the wake heap', () => {
 });
 
 describe('the ready queues', () => {
-  type Item = { name: string; place: ReadyPlace<Item>; inFlight: { count: number } };
-  const PLENTIFUL = { areFor: () => true };
-  const SCARCE = { areFor: (standing: Standing) => standing !== 'other' };
-  const item = (name: string, count: number): Item => {
+  type Item = { name: string; mode: Mode; place: ReadyPlace<Item>; inFlight: { count: number } };
+  const slots = (areFor: (taker: Taker) => boolean, modeWithFewer: Mode = 'live') => ({
+    areFor,
+    modeWithFewer: () => modeWithFewer,
+  });
+  const PLENTIFUL = slots(() => true);
+  const SCARCE = slots(({ standing }) => standing !== 'other');
+  const item = (name: string, count: number, mode: Mode = 'live'): Item => {
     const place = { readyAmong: null, readyBucket: -1, readyBefore: null, readyAfter: null };
-    return { name, place, inFlight: { count } };
+    return { name, mode, place, inFlight: { count } };
   };
 
   test('give the one with the fewest on the wire, equals in turn', () => {
@@ -104,7 +109,7 @@ describe('the ready queues', () => {
     ready.update(earner, 'earner');
     ready.update(newcomer, 'newcomer');
     assert.equal(ready.first(SCARCE), newcomer);
-    assert.equal(ready.first({ areFor: (standing) => standing !== 'newcomer' }), earner);
+    assert.equal(ready.first(slots(({ standing }) => standing !== 'newcomer')), earner);
   });
 
   test('give one that may not answer its turn before those with something on the wire, while slots are for it', () => {
@@ -116,7 +121,19 @@ describe('the ready queues', () => {
     earner.inFlight.count++;
     ready.update(earner, 'earner');
     assert.equal(ready.first(SCARCE), prober);
-    assert.equal(ready.first({ areFor: (standing) => standing === 'earner' }), earner);
+    assert.equal(ready.first(slots(({ standing }) => standing === 'earner')), earner);
+  });
+
+  test('give of two modes the one with the fewest, of equals that of the mode with fewer', () => {
+    const ready = new ReadyQueues<Item>();
+    const [live, tested] = [item('live', 1), item('test', 1, 'test')];
+    for (const each of [tested, live]) ready.update(each, 'earner');
+    assert.equal(ready.first(slots(() => true, 'live')), live);
+    assert.equal(ready.first(slots(() => true, 'test')), tested);
+    live.inFlight.count++;
+    ready.update(live, 'earner');
+    assert.equal(ready.first(PLENTIFUL), tested);
+    assert.equal(ready.first(slots(({ mode }) => mode === 'live')), live);
   });
 });
 
@@ -132,7 +149,7 @@ function open(number: number, overrides: Partial<OpenDelivery> = {}): OpenDelive
 }
 
 function queueOf(overrides: Partial<DestinationWithKeys> = {}): DestinationQueue {
-  return new DestinationQueue(destination(overrides), null, at());
+  return new DestinationQueue({ destination: destination(overrides), mode: 'live' }, null, at());
 }
 
 /** One that has begun to read what the store has of it. */
@@ -284,7 +301,7 @@ describe('a destination’s queue', () => {
 
   test('that is held by a 429 starts nothing but forced ones until then', () => {
     const stored = { destinationId: 'dst_1', failingSince: null, failureCount: 0, heldUntil: NOW + 60_000 } as const;
-    const queue = new DestinationQueue(destination(), stored, at());
+    const queue = new DestinationQueue({ destination: destination(), mode: 'live' }, stored, at());
     queue.offer(open(1), CAPACITY, at());
     assert.equal(canStart(queue, at()), false);
     assert.equal(nextLookAt(queue, at()), 60_000);

@@ -97,11 +97,11 @@ describe('what is in flight', () => {
   test('counts as long as it is on the wire, also left behind, and is not started beside itself', () => {
     const inFlight = new InFlight();
     const [old, later] = ['dlv_old', 'dlv_later'].map((id) => openDelivery({ id: id as `dlv_${string}` }));
-    inFlight.start(old!, 0, 'earner');
-    const answered = inFlight.start(later!, 1_500, 'earner');
+    inFlight.start(old!, 0, { mode: 'live', standing: 'earner' });
+    const answered = inFlight.start(later!, 1_500, { mode: 'live', standing: 'earner' });
     inFlight.noteAnswer(answered, 2_000);
     assert.deepEqual([inFlight.currentCount, inFlight.count], [1, 2]);
-    assert.throws(() => inFlight.start(old!, 2_000, 'earner'), /two attempts/);
+    assert.throws(() => inFlight.start(old!, 2_000, { mode: 'live', standing: 'earner' }), /two attempts/);
   });
 });
 

@@ -12,7 +12,7 @@ const clock = new VirtualClock();
 const instant = () => ({ now: clock.now(), monotonic: clock.monotonic() });
 
 function queueOf(id: DestinationId, storedDueAt = 0): DestinationQueue {
-  const queue = new DestinationQueue(destinationWith({ id }), null, instant());
+  const queue = new DestinationQueue({ destination: destinationWith({ id }), mode: 'live' }, null, instant());
   queue.backlog.noteStored(storedDueAt);
   return queue;
 }

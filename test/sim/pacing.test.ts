@@ -2,8 +2,9 @@
 // healthy ones. The ledgers watch limits, rates and holds throughout; here is what they cannot know.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
+import type { DestinationId } from '../../src/model/id.ts';
 import { BEHAVIOURS } from './receivers.ts';
-import { situation } from './situation.ts';
+import { situation, TEST } from './situation.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -225,6 +226,30 @@ describe('trouble of one is not the trouble of others', () => {
     const delays = log.map(({ deliveryId, startedAt }) => startedAt - acceptedAt.get(deliveryId)!);
     assert.equal(log.length, 800);
     assert.ok(Math.max(...delays) < 25, `sent after ${Math.max(...delays)} ms`);
+  });
+
+  situation('beside a hundred of test mode that hang, new and known', { MAX_IN_FLIGHT: 32 }, async (stage) => {
+    const retryPolicy = { timeout_seconds: 30, schedule_seconds: [1, 1] };
+    for (let i = 0; i < 100; i++) await stage.destination(BEHAVIOURS.hangs, { retryPolicy }, 'bad.news', TEST);
+    // These answer once before they hang, and so count as receivers that answer.
+    const turncoats: DestinationId[] = [];
+    for (let i = 0; i < 40; i++)
+      turncoats.push(await stage.destination(BEHAVIOURS.ok, { retryPolicy }, 'odd.news', TEST));
+    await stage.post(1, 'odd.news', TEST);
+    await stage.clock.run(1_000);
+    for (const id of turncoats) stage.setBehaviour(id, BEHAVIOURS.hangs);
+    await stage.post(1, 'odd.news', TEST);
+    await stage.post(3, 'bad.news', TEST);
+    for (let i = 0; i < 80; i++) {
+      const id = await stage.destination(BEHAVIOURS.ok, {}, `order.paid${i}`);
+      for (let n = 0; n < 2; n++) {
+        const postedAt = stage.clock.monotonic();
+        await stage.post(1, `order.paid${i}`);
+        await stage.clock.run(500);
+        const delayMs = (stage.received(id)[n]?.startedAt ?? Number.POSITIVE_INFINITY) - postedAt;
+        assert.ok(delayMs < 150, `sent after ${delayMs} ms`);
+      }
+    }
   });
 
   situation('beside more that are known to hang than there are slots', { MAX_IN_FLIGHT: 16 }, async (stage) => {

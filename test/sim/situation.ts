@@ -9,6 +9,9 @@ import type { DestinationSpec } from './clients.ts';
 import type { Behaviour, Exchange } from './receivers.ts';
 import { World } from './world.ts';
 
+const LIVE = 1;
+export const TEST = 2;
+
 export function situation(name: string, settings: Partial<Settings>, play: (stage: Stage) => Promise<void>): void {
   test(name, async () => {
     const world = new World(1, settings);
@@ -40,17 +43,22 @@ export class Stage {
     return this.clock.runFor(operation);
   }
 
-  /** A destination that gets every event of its type. */
-  async destination(behaviour: Behaviour, spec: DestinationSpec = {}, type = 'order.paid'): Promise<DestinationId> {
-    const id = await this.do(this.clients.createDestination(1, behaviour, spec));
+  /** A destination that gets every event of its type, in live mode unless said otherwise. */
+  async destination(
+    behaviour: Behaviour,
+    spec: DestinationSpec = {},
+    type = 'order.paid',
+    environment: number = LIVE,
+  ): Promise<DestinationId> {
+    const id = await this.do(this.clients.createDestination(environment, behaviour, spec));
     await this.do(this.clients.subscribe(id, type));
     return id;
   }
 
   /** Posts events at the same moment; the ids of their deliveries. */
-  async post(count: number, type = 'order.paid'): Promise<DeliveryId[]> {
+  async post(count: number, type = 'order.paid', environment: number = LIVE): Promise<DeliveryId[]> {
     const posts = Array.from({ length: count }, () =>
-      this.clients.post({ environment: 1, type, n: this.clients.nextBody() }),
+      this.clients.post({ environment, type, n: this.clients.nextBody() }),
     );
     const accepted = await this.do(Promise.all(posts));
     return accepted.flatMap((one) => one?.deliveries.map(({ id }) => id) ?? []);

@@ -29,6 +29,9 @@ const SUCCESS: Omit<AttemptResult, 'startedAt'> = {
   retryAfterAt: null,
 };
 
+/** An environment; all others are live. */
+export const TEST = 2;
+
 type Request = { destinationId: DestinationId; end: (result?: Partial<AttemptResult>) => void };
 type HeldBatch = { results: ResultToRecord[]; answer: (outcome?: RecordOutcome) => void };
 
@@ -98,7 +101,6 @@ export async function startDispatching(options: {
     ownership,
     clock,
     clockTrust: createClockTrust(clock, () => undefined),
-    modeOf: () => 'test',
     bodyRetentionMs: Number.MAX_SAFE_INTEGER,
     failingAfterMs: 0,
     observer: observeAll([]),
@@ -110,6 +112,7 @@ export async function startDispatching(options: {
     pipeline,
     ownership,
     destinationOf,
+    modeOf: (environment) => (environment === TEST ? 'test' : 'live'),
     slots,
     onError: (error) => assert.fail(String(error)),
   });
