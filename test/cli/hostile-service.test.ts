@@ -46,8 +46,12 @@ test('what a service says does not act on a terminal, ids included', async (t) =
   }
 });
 
-test('of a proxy that has lost the service nobody is told to doubt the URL; of another page, to', async (t) => {
+test('of a proxy that says what is wrong nobody is told to doubt the URL; of another page, to', async (t) => {
   const hints = [
+    [
+      413,
+      /HTTP 413\) is no JSON; the request is larger than a proxy in front of Postrider allows; raise its limit there$/m,
+    ],
     [502, /HTTP 502\) is no JSON; a proxy may say so: is Postrider running behind it\?$/m],
     [404, /HTTP 404\) is no JSON; is the base URL that of Postrider\?$/m],
   ] as const;

@@ -232,6 +232,8 @@ function unexpected(response: Response, what: string): UnexpectedAnswerError {
 function hintOf({ status, headers }: Response): string {
   const location = headers.get('location');
   if (location !== null) return `it points to ${location}: is that where it is?`;
+  // Postrider says so in JSON.
+  if (status === 413) return 'the request is larger than a proxy in front of Postrider allows; raise its limit there';
   // What a proxy says of a service that is down or slow: the URL is right.
   if (status >= 500) return 'a proxy may say so: is Postrider running behind it?';
   return 'is the base URL that of Postrider?';
