@@ -13,6 +13,7 @@ import { ID_TYPES, isTableName, printSchema } from '../relay/schema.ts';
 import type { IdType } from '../relay/schema.ts';
 import { explain } from '../relay/source.ts';
 import { nameDatabase, readDatabaseAddress } from '../store/postgres/wire/database-address.ts';
+import { timeOfDay } from './api/cells.ts';
 import { CONNECTION_FLAGS, readConnection } from './api/connection.ts';
 import { integerOf } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
@@ -125,10 +126,10 @@ const SIDES: Record<Side, string> = { service: 'the service', source: 'the datab
 function createTeller({ sourceName, url }: Options, isJson: boolean) {
   const counts = { published: 0, refused: 0 };
   const say = (event: string, facts: object, text: string): void => {
-    const at = formatTime(systemClock.now());
+    const now = systemClock.now();
     const shown = isJson
-      ? shownJson(JSON.stringify({ event, at, ...facts }))
-      : `${at.slice(11, 19)}  ${printable(text)}`;
+      ? shownJson(JSON.stringify({ event, at: formatTime(now), ...facts }))
+      : `${timeOfDay(now)}  ${printable(text)}`;
     process.stdout.write(`${shown}\n`);
   };
   const sum = (): string => `${counts.published} published, ${counts.refused} set aside`;

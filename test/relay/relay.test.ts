@@ -75,6 +75,14 @@ test('what is committed is published, deleted and nothing else; bodies as they w
   assert.deepEqual([ended['published'], ended['refused']], [1, 0]);
 });
 
+test('for people each line says when, in UTC', async () => {
+  const env = { ...environmentOf({}), POSTRIDER_URL: service.url, POSTRIDER_API_KEY: service.key };
+  const { stdout, stderr } = await runCommand(['relay', ...flags('--once')], env);
+  const lines = stdout.trimEnd().split('\n');
+  assert.equal(lines.length, 2, stdout + stderr);
+  for (const line of lines) assert.match(line, /^\d\d:\d\d:\d\dZ {2}(publishing outbox of |0 published, 0 set aside$)/);
+});
+
 test('a relay that waits is told of each commit, and ends at SIGTERM', async (t) => {
   const relay = startRelay(t, service, flags());
   await relay.said('publishing');
