@@ -21,7 +21,8 @@ export const backupCommand: Command = {
     // Set for all commands of a machine that has moved: the old directory would be backed up, day after day.
     if (DATABASE_URL !== null) {
       throw new UsageError(
-        'DATABASE_URL is set, and a PostgreSQL database is copied by pg_dump; unset it to copy a data directory',
+        'POSTRIDER_DATABASE_URL is set, and a PostgreSQL database is copied by pg_dump; unset it to copy a data ' +
+          'directory',
       );
     }
     backupSqlite({ dataDir: DATA_DIR, target });

@@ -33,7 +33,7 @@ async function copy(line: CommandLine): Promise<number> {
   const dataDir = line.textOf('from') ?? settings.DATA_DIR;
   const databaseUrl = urlOf(line.textOf('to')) ?? settings.DATABASE_URL;
   if (databaseUrl === null)
-    throw new UsageError('name the database to copy to: --to postgres://…, or set DATABASE_URL');
+    throw new UsageError('name the database to copy to: --to postgres://…, or set POSTRIDER_DATABASE_URL');
   const masterKey = settings.MASTER_KEY === '' ? null : settings.MASTER_KEY;
   const report = await copyStore({
     dataDir,

@@ -100,8 +100,8 @@ async function serveTogether(settings: Settings, tellStarted: Surroundings['tell
   const { PROCESSES: count, DATABASE_URL: databaseUrl } = settings;
   if (databaseUrl === null) {
     throw new UsageError(
-      `${count} processes need DATABASE_URL: the embedded store is one file, and one process owns it. ` +
-        'Set DATABASE_URL (postrider copy moves what there is to PostgreSQL), or leave PROCESSES at 1',
+      `${count} processes need POSTRIDER_DATABASE_URL: the embedded store is one file, and one process owns it. ` +
+        `Set it ("${nextCommand('copy')}" moves what there is to PostgreSQL), or leave --processes at 1`,
     );
   }
   const processLog = createLog(settings.LOG_LEVEL, systemClock, { isShared: true });

@@ -42,7 +42,9 @@ export async function withStore<Result>(
 /** A database that the environment names would win over the folder that somebody has just written down. */
 function refuseTwoPlaces(line: CommandLine, { DATABASE_URL: databaseUrl }: Settings): void {
   if (databaseUrl === null || line.textOf('data-dir') === null) return;
-  throw new UsageError('--data-dir names one store and DATABASE_URL another: unset that, or leave --data-dir out');
+  throw new UsageError(
+    '--data-dir names one store and POSTRIDER_DATABASE_URL another: unset that, or leave --data-dir out',
+  );
 }
 
 /** Makes one where there is none, and says so. */

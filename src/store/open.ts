@@ -59,10 +59,10 @@ export async function readMasterKey({ databaseUrl, dataDir, masterKey, random }:
     const { loadMasterKey } = await import('./sqlite/file/master-key.ts');
     return loadMasterKey({ dataDir, configured: masterKey, random });
   }
-  if (masterKey !== null) return parseMasterKey(masterKey, 'MASTER_KEY', 'wrong_setting');
+  if (masterKey !== null) return parseMasterKey(masterKey, 'POSTRIDER_MASTER_KEY', 'wrong_setting');
   throw new StoreError(
     'wrong_setting',
-    'DATABASE_URL needs MASTER_KEY, the same on every node: set it to what it was, or for a new database to the ' +
-      'output of: openssl rand -hex 32',
+    'POSTRIDER_DATABASE_URL needs POSTRIDER_MASTER_KEY, the same on every node: set it to what it was, or for a new ' +
+      'database to the output of: openssl rand -hex 32',
   );
 }

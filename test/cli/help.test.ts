@@ -93,6 +93,7 @@ test('a mistake is named, with what would be right: exit code 2, nothing on stan
     ['keys list --json=yes', /--json takes no value/],
     ['keys list extra', /unexpected argument: extra/],
     ['backup --database-url postgres://x/y f.db', /unknown flag --database-url/],
+    ['copy', /: --to postgres:\/\/…, or set POSTRIDER_DATABASE_URL$/m],
     ['receive --port x', /--port: "x" is not a whole number from 0 to 65535/],
   ];
   const runs = await runLines(
@@ -109,11 +110,11 @@ test('a mistake is named, with what would be right: exit code 2, nothing on stan
   const [backup, list] = await runLines(['backup f.db', 'keys list --data-dir /nowhere'], elsewhere);
   assert.deepEqual([backup!.code, list!.code], [2, 2]);
   assert.match(backup!.stderr, /pg_dump/);
-  assert.match(list!.stderr, /--data-dir names one store and DATABASE_URL another/);
+  assert.match(list!.stderr, /--data-dir names one store and POSTRIDER_DATABASE_URL another/);
   const settings: [environment: Record<string, string>, message: RegExp][] = [
-    [{ MASTER_KEY: 'secret' }, /MASTER_KEY must be 64 hex digits/],
-    [{ DATABASE_URL: 'postgres://x/y' }, /DATABASE_URL needs MASTER_KEY/],
-    [{ DATABASE_URL: 'postgres://x/y?sslmode=yes', MASTER_KEY: '7'.repeat(64) }, /DATABASE_URL: the sslmode/],
+    [{ MASTER_KEY: 'secret' }, /POSTRIDER_MASTER_KEY must be 64 hex digits/],
+    [{ DATABASE_URL: 'postgres://x/y' }, /POSTRIDER_DATABASE_URL needs POSTRIDER_MASTER_KEY/],
+    [{ DATABASE_URL: 'postgres://x/y?sslmode=yes', MASTER_KEY: '7'.repeat(64) }, /POSTRIDER_DATABASE_URL: the sslmode/],
   ];
   for (const [environment, message] of settings) {
     const { code, stderr } = await runCommand(['serve'], environmentOf(environment));

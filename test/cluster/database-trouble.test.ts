@@ -191,7 +191,7 @@ async function assertSaysNotWhere(stage: Stage): Promise<void> {
     () => stage.api(node).send('GET', '/readyz'),
     ({ status, text: said }) => status === 503 && said.includes('cannot be reached'),
   );
-  assert.match(text, /not ready: the database of DATABASE_URL cannot be reached[";]/);
+  assert.match(text, /not ready: the database of POSTRIDER_DATABASE_URL cannot be reached[";]/);
   await eventually(
     async () => node.output,
     (output) => /cannot be reached: connect ECONNREFUSED 127\.0\.0\.1/.test(output),

@@ -25,8 +25,8 @@ describe('serve --processes', () => {
   test('is refused on the embedded store, with what to do', async () => {
     const { code, stderr } = await runCommand(['serve', '--processes', '2'], environmentOf({ PORT: '0' }));
     assert.equal(code, 2);
-    assert.match(stderr, /one process owns it/);
-    assert.match(stderr, /DATABASE_URL/);
+    assert.match(stderr, /one process owns it\. Set it \("bin\/postrider copy" moves what there is/);
+    assert.match(stderr, /2 processes need POSTRIDER_DATABASE_URL:/);
   });
 
   test('shares one port, says so once, and makes the first keys once', async (t) => {

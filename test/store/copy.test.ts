@@ -123,7 +123,7 @@ describe('a copy', () => {
     const url = await databases.makeEmpty(t);
     for (const table of ['destinations', 'event_bodies', 'attempts']) {
       await cutOff(dataDir, url, (name) => name === table);
-      await assert.rejects(openPostgresStore(storeOptions(url)), refuses('in_use', 'postrider copy'));
+      await assert.rejects(openPostgresStore(storeOptions(url)), refuses('in_use', 'copy command'));
     }
     const report = await copy(dataDir, url);
     assert.equal(report.isResumed, true);

@@ -136,7 +136,7 @@ describe('the first keys', () => {
     const { store } = await open(t, url);
     const target = await openTarget(t, url);
     await target.begin(SOURCE);
-    await assert.rejects(store.createFirstApiKeys([new Scene(store).apiKey()]), refuses('postrider copy'));
+    await assert.rejects(store.createFirstApiKeys([new Scene(store).apiKey()]), refuses('copy command'));
   });
 
   it('are printed by one of two services that start together', async (t) => {
@@ -157,7 +157,7 @@ describe('a database that is away from the second connection on', () => {
       const environment = environmentOf({ DATABASE_URL: proxy.url, MASTER_KEY: HEX_KEY, PORT: '0' });
       const { code, stderr } = await runCommand(command, environment);
       assert.equal(code, 1, stderr);
-      assert.match(stderr, /DATABASE_URL cannot be reached: (Connection terminated|read ECONNRESET)/);
+      assert.match(stderr, /POSTRIDER_DATABASE_URL cannot be reached: (Connection terminated|read ECONNRESET)/);
     });
   }
 });
@@ -183,7 +183,7 @@ describe('a copy into a database that a node serves', () => {
     await assert.rejects(target.begin(SOURCE), refuses('web-1', '10.0.0.1:8383', 'stop'));
     await cluster.removeNode(node.id);
     assert.equal((await target.begin(SOURCE)).isComplete, false);
-    await assert.rejects(cluster.addNode(node), refuses('postrider copy'));
+    await assert.rejects(cluster.addNode(node), refuses('copy command'));
   });
 
   it('is refused also when it would go on', async (t) => {
@@ -207,7 +207,7 @@ describe('a copy into a database that a node serves', () => {
     const target = await openTarget(t, url);
     await target.begin(SOURCE);
     assert.equal(await cluster.renewLease(node.id), null);
-    await assert.rejects(cluster.addNode(node), refuses('postrider copy'));
+    await assert.rejects(cluster.addNode(node), refuses('copy command'));
     assert.deepEqual(new Set((await cluster.readCluster()).owners), new Set([null]));
   });
 
@@ -232,7 +232,7 @@ describe('a copy into a database that a node serves', () => {
     const target = await openTarget(t, url, { createPipeline });
     const beginning = target.begin(SOURCE);
     await reached;
-    const adding = assert.rejects(cluster.addNode(node), refuses('postrider copy'));
+    const adding = assert.rejects(cluster.addNode(node), refuses('copy command'));
     await whenSomebodyWaits(url);
     letGo();
     await beginning;
@@ -253,6 +253,6 @@ describe('a copy into a database that a node serves', () => {
     await holder.query(`SELECT pg_advisory_unlock(${TURN_LOCK})`);
     const { code, stderr } = await serving;
     assert.equal(code, 1, stderr);
-    assert.match(stderr, /postrider copy/);
+    assert.match(stderr, /copy command/);
   });
 });

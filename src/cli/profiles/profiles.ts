@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, write
 import { join } from 'node:path';
 import { configFolder, UsageError } from '../../config.ts';
 import { CommandFailure } from '../command.ts';
+import { nextCommand } from '../next-command.ts';
 import { tell } from '../output.ts';
 
 export type Profile = { url: string; key: string };
@@ -55,7 +56,7 @@ function readProfiles(): Map<string, Profile> {
   }
   const profiles = parse(text);
   if (profiles === null) {
-    throw new CommandFailure(`${file} is not what "postrider login" writes: remove it and log in again`);
+    throw new CommandFailure(`${file} is not what "${nextCommand('login')}" writes: remove it and log in again`);
   }
   return profiles;
 }

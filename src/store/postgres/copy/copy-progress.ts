@@ -42,8 +42,8 @@ export function refuseUnfinished(progress: CopyProgress | null): void {
   if (progress === null || progress.isComplete) return;
   throw new StoreError(
     'in_use',
-    'a copy into the database of DATABASE_URL is not finished: run the same "postrider copy" again, ' +
-      'which goes on where it was',
+    'a copy into the database of POSTRIDER_DATABASE_URL is not finished: give the same copy command ' +
+      'again, which goes on where it was',
   );
 }
 

@@ -100,7 +100,7 @@ async function tryToMigrate(client: ClientBase, options: MigrateOptions): Promis
     const version = await readVersion(client);
     assertKnown(version);
     if (version === 0 && !options.mayMake) {
-      throw new StoreError('missing', 'there is no store in the database of DATABASE_URL');
+      throw new StoreError('missing', 'there is no store in the database of POSTRIDER_DATABASE_URL');
     }
     if (version === 0) await assertHoldsAnyText(client);
     const layout = version === 0 ? await chooseLayout(client) : await readLayout(client);
@@ -122,8 +122,8 @@ async function assertHoldsAnyText(client: ClientBase): Promise<void> {
   if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
   throw new StoreError(
     'unwritable',
-    `the database of DATABASE_URL has the encoding ${encoding}, which has no letters for most languages: make it ` +
-      "anew with ENCODING 'UTF8' TEMPLATE template0",
+    `the database of POSTRIDER_DATABASE_URL has the encoding ${encoding}, which has no letters for most languages: ` +
+      "make it anew with ENCODING 'UTF8' TEMPLATE template0",
   );
 }
 
@@ -152,7 +152,8 @@ async function prepareCitus(client: ClientBase): Promise<void> {
   if (rows[0]!.groupid !== 0) {
     throw new StoreError(
       'unwritable',
-      'the server of DATABASE_URL is a worker of a Citus cluster: name its coordinator, the same on every node',
+      'the server of POSTRIDER_DATABASE_URL is a worker of a Citus cluster: name its coordinator, the same on ' +
+        'every node',
     );
   }
   await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
@@ -190,7 +191,10 @@ async function readVersion(client: ClientBase): Promise<number> {
   if (!hasMeta && !hasEnvironments) return 0;
   const version = hasMeta ? await readMeta(client, 'schema_version').catch(noneIfOfOthers) : null;
   if (version === null || !/^\d+$/.test(version)) {
-    throw new StoreError('corrupt', 'the database of DATABASE_URL holds tables of something else: name an empty one');
+    throw new StoreError(
+      'corrupt',
+      'the database of POSTRIDER_DATABASE_URL holds tables of something else: name an empty one',
+    );
   }
   return Number(version);
 }
@@ -212,7 +216,7 @@ async function checkMasterKey(client: ClientBase, sealer: Sealer): Promise<void>
   if (sealer.open(rows[0]!.value, KEY_CHECK) !== null) return;
   throw new StoreError(
     'wrong_master_key',
-    'the master key is not the one this database was made with: set MASTER_KEY as it was',
+    'the master key is not the one this database was made with: set POSTRIDER_MASTER_KEY as it was',
   );
 }
 

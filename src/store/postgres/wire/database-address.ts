@@ -27,7 +27,7 @@ class Fault extends Error {}
  * Reads the files that the URL names. Throws StoreError `wrong_setting` for what cannot be honoured, which names where
  * the URL was given.
  */
-export function readDatabaseAddress(given: string, origin: string = 'DATABASE_URL'): DatabaseAddress {
+export function readDatabaseAddress(given: string, origin: string = 'POSTRIDER_DATABASE_URL'): DatabaseAddress {
   try {
     return readAddress(given);
   } catch (error) {

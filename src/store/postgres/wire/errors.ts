@@ -109,7 +109,7 @@ const CODES: readonly (readonly [RegExp, StoreErrorCode, string])[] = [
   [
     /^(28|3D000|3F000|42501)/,
     'unwritable',
-    'the database refuses us: check user, password, database name, rights and sslmode in DATABASE_URL',
+    'the database refuses us: check user, password, database name, rights and sslmode in POSTRIDER_DATABASE_URL',
   ],
   [
     /^26000/,
@@ -142,14 +142,14 @@ export function toStoreError(error: unknown): unknown {
 function readOnly(cause: unknown): StoreError {
   return new StoreError(
     'unavailable',
-    'the database is read-only (a standby, or default_transaction_read_only is on): let DATABASE_URL lead to the ' +
-      'primary, or make this one writable; the service goes on by itself then',
+    'the database is read-only (a standby, or default_transaction_read_only is on): let POSTRIDER_DATABASE_URL ' +
+      'lead to the primary, or make this one writable; the service goes on by itself then',
     { cause },
   );
 }
 
 export function unavailable(cause: unknown): StoreError {
-  return new StoreError('unavailable', 'the database of DATABASE_URL cannot be reached', {
+  return new StoreError('unavailable', 'the database of POSTRIDER_DATABASE_URL cannot be reached', {
     detail: explain(cause),
     cause,
   });

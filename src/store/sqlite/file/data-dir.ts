@@ -71,7 +71,7 @@ export function unwritable(path: string, cause: unknown): StoreError {
     errno === 'EROFS'
       ? 'its file system is mounted read-only: mount it for writing'
       : 'give this user the right to write there';
-  return new StoreError('unwritable', `cannot write ${path}: ${remedy}, or set another DATA_DIR`, { cause });
+  return new StoreError('unwritable', `cannot write ${path}: ${remedy}, or set another POSTRIDER_DATA_DIR`, { cause });
 }
 
 /** Of a start, which ends with it. */

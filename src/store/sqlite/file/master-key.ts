@@ -14,7 +14,7 @@ import { StoreError } from '../../store.ts';
  */
 export function loadMasterKey(options: { dataDir: string; configured: string | null; random: Random }): Uint8Array {
   const { dataDir, configured, random } = options;
-  if (configured !== null) return parseMasterKey(configured, 'MASTER_KEY', 'wrong_setting');
+  if (configured !== null) return parseMasterKey(configured, 'POSTRIDER_MASTER_KEY', 'wrong_setting');
   const path = masterKeyPath(dataDir);
   if (!existsSync(path)) {
     if (existsSync(databasePath(dataDir))) throw missingKey(path);
@@ -50,6 +50,6 @@ function missingKey(path: string): StoreError {
   return new StoreError(
     'wrong_master_key',
     `${path} is missing beside a database whose secrets it seals: restore it from where you keep a copy, ` +
-      'or set MASTER_KEY if the key was given that way',
+      'or set POSTRIDER_MASTER_KEY if the key was given that way',
   );
 }

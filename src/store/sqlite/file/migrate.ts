@@ -33,7 +33,10 @@ export function assertKnownSchema(db: Database, path: string): void {
     );
   }
   if (version === 0) {
-    throw new StoreError('corrupt', `${path} is not a Postrider database: move it away, or set another DATA_DIR`);
+    throw new StoreError(
+      'corrupt',
+      `${path} is not a Postrider database: move it away, or set another POSTRIDER_DATA_DIR`,
+    );
   }
 }
 

@@ -123,7 +123,8 @@ function assertMasterKey(db: Database, sealer: Sealer): void {
   if (row !== undefined && sealer.open(row.value, KEY_CHECK) !== null) return;
   throw new StoreError(
     'wrong_master_key',
-    'the master key is not the one this database was made with: set MASTER_KEY, or restore master.key, as it was',
+    'the master key is not the one this database was made with: set POSTRIDER_MASTER_KEY, or restore master.key, as ' +
+      'it was',
   );
 }
 

@@ -7,7 +7,7 @@ import { lockFile } from './file-lock.ts';
 import type { FileLock } from './file-lock.ts';
 
 /** Until it is closed. Throws `in_use` at once, and what to do, if another server holds the lock. */
-export function takeServerLock(dataDir: string, toDo = 'stop it, or set another DATA_DIR'): FileLock {
+export function takeServerLock(dataDir: string, toDo = 'stop it, or set another POSTRIDER_DATA_DIR'): FileLock {
   const lock = lockFile(lockPath(dataDir));
   if (lock === null) throw inUse(dataDir, toDo);
   writePid(dataDir);
