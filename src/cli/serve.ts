@@ -23,7 +23,7 @@ import { mintKey } from './keys/mint-key.ts';
 import { tell } from './output.ts';
 import { groupMembership, runProcessGroup } from './process-group.ts';
 import type { Order } from './process-group.ts';
-import { welcome } from './welcome.ts';
+import { describeOpenings, welcome } from './welcome.ts';
 import { storeOptions } from './with-store.ts';
 import { nextCommand } from './next-command.ts';
 
@@ -84,6 +84,7 @@ async function serve(line: CommandLine): Promise<number> {
   // Nobody may be reading; that is no reason to stop serving.
   process.stdout.on('error', () => undefined);
   const tellStarted = (started: Started, log: Log): void => {
+    for (const opening of describeOpenings(settings)) tell(`postrider: ${opening}`);
     process.stdout.write(describeStart(started, { settings, isJson: line.has('json') }));
     if (line.has('build-dashboard') && settings.DASHBOARD === 'on') buildDashboard({ script: BUILD_SCRIPT, log });
   };

@@ -6,6 +6,18 @@ import { isInItsFolder, nextCommand, quote } from './next-command.ts';
 
 const RECEIVER_PORT = 8384;
 
+/** A line for each setting that lets through what is otherwise kept out: who starts the service may not have set it. */
+export function describeOpenings(
+  settings: Pick<Settings, 'TEST_SUBNETS' | 'ALLOW_SUBNETS' | 'REACHABILITY_CHECK'>,
+): string[] {
+  const { TEST_SUBNETS: test, ALLOW_SUBNETS: both, REACHABILITY_CHECK: check } = settings;
+  return [
+    ...(test.length === 0 ? [] : [`test-mode destinations may be in POSTRIDER_TEST_SUBNETS: ${test.join(', ')}`]),
+    ...(both.length === 0 ? [] : [`destinations may be in POSTRIDER_ALLOW_SUBNETS, live ones too: ${both.join(', ')}`]),
+    ...(check === 'on' ? [] : ['URLs of new destinations are not tried: POSTRIDER_REACHABILITY_CHECK is off']),
+  ];
+}
+
 /** `keys`: those just made, shown this once; empty at any later start. */
 export function welcome(options: {
   baseUrl: string;

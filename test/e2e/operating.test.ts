@@ -130,6 +130,29 @@ describe('SIGTERM', () => {
   });
 });
 
+test('a start says which settings let through what is otherwise kept out', async (t) => {
+  const settings = {
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATA_DIR: await temporaryDirectory(t),
+    TEST_SUBNETS: '127.0.0.0/8,::1/128',
+    ALLOW_SUBNETS: '10.0.0.0/8',
+    REACHABILITY_CHECK: 'off',
+  };
+  const child = spawn(PROGRAM, ['serve', '--json'], {
+    env: environmentOf(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(() => void child.kill('SIGKILL'));
+  child.stdout.once('data', () => child.kill('SIGTERM'));
+  const said = (await child.stderr.setEncoding('utf8').toArray()) as string[];
+  assert.deepEqual(said.join('').trimEnd().split('\n'), [
+    'postrider: test-mode destinations may be in POSTRIDER_TEST_SUBNETS: 127.0.0.0/8, ::1/128',
+    'postrider: destinations may be in POSTRIDER_ALLOW_SUBNETS, live ones too: 10.0.0.0/8',
+    'postrider: URLs of new destinations are not tried: POSTRIDER_REACHABILITY_CHECK is off',
+  ]);
+});
+
 describe('a start that cannot work ends with 1 and says why', () => {
   test('a data directory that another server has', async (t) => {
     const service = await startService(t);
