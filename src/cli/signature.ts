@@ -12,7 +12,7 @@ export type Verify = (request: SignedRequest) => Verdict;
 
 /** Without secrets nothing is checked. Throws UsageError at a text that is no signing secret. */
 export function createVerifier(secrets: readonly string[]): Verify {
-  const webhooks = secrets.map(readSecret);
+  const webhooks = secrets.map((secret, index) => readSecret(secret, describePlace(index, secrets.length)));
   if (webhooks.length === 0) return () => ({ result: 'not_checked' });
   return (request) => {
     const reasons = webhooks.map((webhook) => refusalOf(webhook, request));
@@ -21,9 +21,13 @@ export function createVerifier(secrets: readonly string[]): Verify {
   };
 }
 
+function describePlace(index: number, count: number): string {
+  return count === 1 ? 'this' : `number ${index + 1} of ${count}`;
+}
+
 /** The text itself is left out of the message: it may be a secret with a slip in it, and messages end in logs. */
-function readSecret(secret: string, index: number): Webhook {
-  const advice = `secret ${index + 1} is not a signing secret; they look like whsec_ and 44 characters of base64`;
+function readSecret(secret: string, place: string): Webhook {
+  const advice = `--secret: ${place} is not a signing secret; they look like whsec_ and 32 to 88 characters of base64`;
   if (!secret.startsWith('whsec_')) throw new UsageError(advice);
   try {
     return new Webhook(secret);

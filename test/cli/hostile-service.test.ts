@@ -1,13 +1,19 @@
 // Commands that ask what is no Postrider, or one that somebody else has written: what it says stays text.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { certificate } from '../attempt/receiver.ts';
+import type { Certificate } from '../attempt/receiver.ts';
 import { environmentOf } from '../e2e/service.ts';
 import { Prompt } from './lines.ts';
 
+const CA_FILE = fileURLToPath(new URL('../attempt/certs/ca.crt', import.meta.url));
 const KEY = `pr_test_${'0'.repeat(36)}`;
 
 async function serve(t: TestContext, answer: (response: ServerResponse) => void): Promise<string> {
@@ -72,4 +78,29 @@ test('where no TLS is spoken, that is said in words, and the sources of OpenSSL 
     /\(wrong version number\)\. Nothing there speaks TLS: does its address begin with http:\/\/\?\n$/,
   );
   assert.doesNotMatch(stderr, /openssl/i);
+});
+
+test('a certificate that is not trusted, and a port that fetch leaves alone, are said to be that', async (t) => {
+  const trusting = new Prompt({ ...environmentOf({}), NODE_EXTRA_CA_CERTS: CA_FILE });
+  t.after(() => trusting.close());
+  const hints: Partial<Record<Certificate, RegExp>> = {
+    'self-signed': /To trust the certificate that signed it: NODE_EXTRA_CA_CERTS=FILE\.pem\n$/,
+    expired: /\(certificate has expired\)\. Its certificate must be renewed\n$/,
+    'other-host': /\. Its certificate is for another name: give that in the URL\n$/,
+  };
+  for (const [name, hint] of Object.entries(hints)) {
+    const server = createTlsServer(certificate(name as Certificate)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => void server.close());
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, stderr } = await trusting.run(['events', 'list', '--url', url, '--key', KEY]);
+    assert.equal(code, 1);
+    assert.match(stderr, hint);
+  }
+  const { code, stderr } = await trusting.run(['events', 'list', '--url', 'http://127.0.0.1:6000', '--key', KEY]);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /\(bad port\)\. Browsers and fetch open no connection to that port: let the service have another\n$/,
+  );
 });

@@ -197,9 +197,9 @@ describe('beginning and ending', () => {
 
   test('a mistake on the command line is said without repeating a secret, exit code 2', async () => {
     const mistakes: [string[], RegExp][] = [
-      [['--secret', 'c2VjcmV0'], /secret 1 is not a signing secret/],
-      [['--secret', `${SECRETS[0]},whsec_%%top%%`], /secret 2 is not a signing secret/],
-      [['--secret', ''], /secret 1 is not a signing secret/],
+      [['--secret', 'c2VjcmV0'], /--secret: this is not a signing secret; .* 32 to 88 characters of base64/],
+      [['--secret', `${SECRETS[0]},whsec_%%top%%`], /--secret: number 2 of 2 is not a signing secret/],
+      [['--secret', ''], /--secret: this is not a signing secret/],
       [['--port', '70000'], /--port: "70000" is not a whole number from 0 to 65535/],
       [['--status', '100'], /--status: "100" is not a whole number from 200 to 599/],
     ];

@@ -47,9 +47,17 @@ function explain(error: unknown, { module, connection, nameOfParam }: Circumstan
   return error;
 }
 
+/** Of OpenSSL: a certificate that no authority known here has signed. */
+const UNKNOWN_SIGNER = /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET_ISSUER)/;
+
 /** What to look at when no answer came. */
 function hintOf({ cause }: Client.ConnectionError): string {
-  const { code } = ((cause as Error | undefined)?.cause ?? {}) as { code?: string };
+  const { code = '', message } = ((cause as Error | undefined)?.cause ?? {}) as { code?: string; message?: string };
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'Nothing there speaks TLS: does its address begin with http://?';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Its certificate is for another name: give that in the URL';
+  if (code === 'CERT_HAS_EXPIRED') return 'Its certificate must be renewed';
+  if (UNKNOWN_SIGNER.test(code)) return 'To trust the certificate that signed it: NODE_EXTRA_CA_CERTS=FILE.pem';
+  // It has no code: fetch has sent nothing, as browsers would, to a port that the Fetch standard blocks.
+  if (message === 'bad port') return 'Browsers and fetch open no connection to that port: let the service have another';
   return `Is the service running there? "${nextCommand('serve')}" starts one; --url names another`;
 }
