@@ -27,7 +27,7 @@ const interfaces = listSingleInterfaces(files);
 print('interfaces of methods with one implementation', String(interfaces.length), interfaces);
 
 const exports = listDeadExports(tree()).map(
-  ({ name, file, isNamedElsewhere }) => `${name} (${file})${isNamedElsewhere ? ', named outside src' : ''}`,
+  ({ name, file, isImportedElsewhere }) => `${name} (${file})${isImportedElsewhere ? ', imported outside src' : ''}`,
 );
 print('exports that no file of src/ imports', String(exports.length), exports);
 

@@ -133,8 +133,8 @@ const rules: Rule[] = [
   {
     name: 'what is exported is imported somewhere',
     check(files, report) {
-      for (const { file, name, at, isNamedElsewhere } of listDeadExports(files)) {
-        if (!isNamedElsewhere) report(file, at, `nothing imports ${name}: keep it to the file, or remove it`);
+      for (const { file, name, at, isImportedElsewhere } of listDeadExports(files)) {
+        if (!isImportedElsewhere) report(file, at, `nothing imports ${name}: keep it to the file, or remove it`);
       }
     },
     samples: [
@@ -142,7 +142,7 @@ const rules: Rule[] = [
         'src/model/a.ts':
           'export const a = 1;\nexport type B = 2; //!\nexport const c = 3;\nexport function d() {} //!',
         'src/model/b.ts': "import { a } from './a.ts';\nconst b = a;",
-        'test/model/a.test.ts': "import { c } from '../../src/model/a.ts';\nc;",
+        'test/model/a.test.ts': "import { c } from '../../src/model/a.ts';\nfunction d() {}\nd(c);",
       },
       { 'src/cli/a.ts': "const { e } = await import('./e.ts');", 'src/cli/e.ts': 'export const e = 1;' },
     ],

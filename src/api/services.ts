@@ -83,7 +83,7 @@ export type Dashboard = {
   hosts: readonly string[];
 };
 
-export type ClusterReport = ClusterState & {
+type ClusterReport = ClusterState & {
   /** Unfinished deliveries. */
   backlog: number;
 };

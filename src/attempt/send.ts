@@ -25,7 +25,7 @@ export type Reply = {
 };
 
 /** `head`: from the request line to the empty line, in Latin-1. */
-export type Request = { head: string; payload: Uint8Array };
+type Request = { head: string; payload: Uint8Array };
 
 type SendOptions = {
   clock: Clock;

@@ -137,7 +137,7 @@ export function isGone(result: Pick<AttemptResult, 'responseCode'>): boolean {
 // ── How it ends without an attempt ───────────────────────────────────────────────────────────────────────
 
 /** Ended without an attempt, and when its row was last changed, Unix ms. */
-export type Ended = DeliveryState & { updatedAt: number };
+type Ended = DeliveryState & { updatedAt: number };
 
 /** What of a delivery says how it ends: whether it had arrived before it was forced, and when. */
 export type Ending = Pick<DeliveryState, 'fallbackStatus' | 'completedAt'>;
@@ -170,7 +170,7 @@ export function mayRevive(ended: Pick<DeliveryState, 'status' | 'deadReason'>, d
 // ── How it is sent again ─────────────────────────────────────────────────────────────────────────────────
 
 /** One attempt, due at once. How it had ended stays in the row, for the attempt may fail. */
-export function force(delivery: DeliveryState): OpenState {
+function force(delivery: DeliveryState): OpenState {
   return {
     ...delivery,
     status: 'retrying',

@@ -17,7 +17,7 @@ import type { Pool } from './source.ts';
 import { GROUP_ROWS_MAX } from './waiting-rows.ts';
 import type { WaitingRows } from './waiting-rows.ts';
 
-export type Reading = {
+type Reading = {
   count: number;
   /** There is nothing that could be read now. */
   isEmpty: boolean;

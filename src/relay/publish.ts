@@ -21,7 +21,7 @@ export type Verdict =
 /** Something that passes, as far as can be known. `waitMs`: what the service asks for. */
 export type Trouble = { message: string; waitMs: number | null };
 
-export type Answer =
+type Answer =
   | { kind: 'answered'; verdicts: Verdict[] }
   /** The service has refused the request as a whole because of what is in it. */
   | { kind: 'refused'; refusal: Refusal }

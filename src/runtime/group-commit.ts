@@ -8,7 +8,7 @@ import type { Lane } from '../model/lane.ts';
 import type { Clock } from './clock.ts';
 
 /** Items, and the sums of `unitsOf` and of `bytesOf` over them. */
-export type Load = { items: number; units: number; bytes: number };
+type Load = { items: number; units: number; bytes: number };
 
 type BatchLimits = {
   /** In one batch; a heavier item goes alone. */

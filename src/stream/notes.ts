@@ -6,7 +6,7 @@ import type { Scheduled } from '../model/observer.ts';
 import type { Decision } from '../model/transitions.ts';
 import type { Message } from './message.ts';
 
-export type Accepted = Pick<Scheduled, 'origin' | 'event' | 'backlogFull' | 'dueAt'> & { bodyMembers: string };
+type Accepted = Pick<Scheduled, 'origin' | 'event' | 'backlogFull' | 'dueAt'> & { bodyMembers: string };
 type MadeDelivery = Scheduled['deliveries'][number];
 
 /** Each is one message, but for the deliveries of an event, which are as many, and an attempt, which is two. */

@@ -1,26 +1,27 @@
 // Exports that nothing imports: what a file offers is then larger than what it is asked for.
-import { importsWithin, isCode, isNode, isSource, nameOf, nodesOf } from './source.ts';
+import { importsWithin, isNode, isSource, nameOf, nodesOf } from './source.ts';
 import type { Files, Node } from './source.ts';
 
-/** `isNamedElsewhere`: by a test, a script or the bench. */
-export type DeadExport = { file: string; name: string; at: Node; isNamedElsewhere: boolean };
+/** `isImportedElsewhere`: by a test, a script, the demo or the bench. */
+export type DeadExport = { file: string; name: string; at: Node; isImportedElsewhere: boolean };
 
 /** What no other file of src/ imports. */
 export function listDeadExports(files: Files): DeadExport[] {
-  const imported = new Set(importsWithin(files).flatMap(({ from, to, at }) => importedNames(at, to, files[from]!)));
-  const elsewhere = Object.entries(files)
-    .filter(([file]) => isCode(file) && !isSource(file))
-    .map(([, text]) => text)
-    .join('\n');
+  const imported = importedBy(files, isSource);
+  const elsewhere = importedBy(files, (file) => !isSource(file));
   const dead: DeadExport[] = [];
   for (const [file, node] of nodesOf(files, isSource)) {
     if (node.type !== 'ExportNamedDeclaration' || node['source'] !== null) continue;
     for (const name of exportedNames(node)) {
-      if (imported.has(`${file}#${name}`)) continue;
-      dead.push({ file, name, at: node, isNamedElsewhere: new RegExp(`\\b${name}\\b`).test(elsewhere) });
+      const key = `${file}#${name}`;
+      if (!imported.has(key)) dead.push({ file, name, at: node, isImportedElsewhere: elsewhere.has(key) });
     }
   }
   return dead;
+}
+
+function importedBy(files: Files, wanted: (file: string) => boolean): Set<string> {
+  return new Set(importsWithin(files, wanted).flatMap(({ from, to, at }) => importedNames(at, to, files[from]!)));
 }
 
 function importedNames(at: Node, to: string, text: string): string[] {

@@ -67,20 +67,20 @@ export function isCode(file: string): boolean {
 
 // ── imports ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function importsWithin(files: Files): Import[] {
-  return importsOf(files)
+export function importsWithin(files: Files, wanted = isSource): Import[] {
+  return importsOf(files, wanted)
     .filter(({ to }) => to.startsWith('.'))
     .map((found) => ({ ...found, to: posix.join(posix.dirname(found.from), found.to) }));
 }
 
 export function importsOfPackages(files: Files): Import[] {
-  return importsOf(files).filter(({ to }) => !to.startsWith('.'));
+  return importsOf(files, isSource).filter(({ to }) => !to.startsWith('.'));
 }
 
-/** Every way one file of src/ names another: import, export from, import(), import types, and worker threads. */
-function importsOf(files: Files): Import[] {
+/** Every way one of the files wanted names another: import, export from, import(), import types, and worker threads. */
+function importsOf(files: Files, wanted: (file: string) => boolean): Import[] {
   const found: Import[] = [];
-  for (const [from, node] of nodesOf(files, isSource)) {
+  for (const [from, node] of nodesOf(files, wanted)) {
     const source = isNode(node['source']) ? node['source'] : threadFile(node);
     const to = source?.['value'];
     if (typeof to !== 'string') continue;

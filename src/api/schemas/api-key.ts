@@ -30,7 +30,7 @@ const apiKeyMembers = {
   last_used_at: nullable(time('When it was last used, to the minute; null: not yet.')),
 };
 
-export const apiKey = named('ApiKey', closed(apiKeyMembers));
+const apiKey = named('ApiKey', closed(apiKeyMembers));
 export const createdApiKey = named(
   'CreatedApiKey',
   closed({ ...apiKeyMembers, secret: Type.String({ description: 'The key. Shown this once.' }) }),

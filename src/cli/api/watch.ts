@@ -15,7 +15,7 @@ const CLEAR = '\u001b[H\u001b[2J';
 
 export const WATCH_FLAG: Flag = { type: 'boolean', meaning: 'look again every 2 s, until Ctrl-C' };
 
-export type View<Row> = {
+type View<Row> = {
   /** What is there now. */
   read: (signal: AbortSignal) => Promise<Row[]>;
   idOf: (row: Row) => string;

@@ -132,7 +132,7 @@ function openSealed(sealer: Sealer, sealed: Uint8Array, context: string): Uint8A
 
 // ── Changes ────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type Change = Parameters<Store['updateDestination']>[0]['change'];
+type Change = Parameters<Store['updateDestination']>[0]['change'];
 
 /** What the destination is after a change of some of its members. */
 export function applyChange(before: Destination, change: Change, now: number): Destination {
