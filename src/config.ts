@@ -237,7 +237,7 @@ export function flagOf(name: string): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`;
 }
 
-export function isSettingName(name: string): name is SettingName {
+function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SETTINGS, name);
 }
 

@@ -24,7 +24,7 @@ export type AcceptedEvent =
 /** An event that was matched and waits to be stored. */
 type BegunEvent = { deliveryCount: number; stored: Promise<AcceptedEvent> };
 
-export type AcceptorOptions = ReplayOptions & {
+type AcceptorOptions = ReplayOptions & {
   store: Pick<Store, 'acceptEvents' | 'readKeyHolder'>;
   onRefused: (reason: RefusalReason) => void;
 };

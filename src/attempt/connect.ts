@@ -34,7 +34,7 @@ export class ConnectError extends Error {
   }
 }
 
-export type ConnectOptions = {
+type ConnectOptions = {
   target: Target;
   mode: Mode;
   budgetMs: number;

@@ -66,7 +66,7 @@ function delaysSeconds(policy: RetryPolicy): readonly number[] {
 // ── When the next attempt is due ─────────────────────────────────────────────────────────────────────────
 
 /** A receiver may ask for patience, but not for ever. */
-export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
+const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
 /**
  * Unix ms of the attempt after the one that ended at `endedAt`, or null when the schedule is spent.

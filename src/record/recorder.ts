@@ -13,7 +13,7 @@ import { GroupCommit } from '../runtime/group-commit.ts';
 import type { Random } from '../runtime/random.ts';
 import type { RecordOutcome, ResultToRecord, Store } from '../store/store.ts';
 
-export type AttemptToRecord = {
+type AttemptToRecord = {
   delivery: OpenDelivery;
   trigger: AttemptTrigger;
   result: AttemptResult;

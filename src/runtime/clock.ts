@@ -26,7 +26,7 @@ export function instantOf(clock: Pick<Clock, 'now' | 'monotonic'>): Instant {
 export const NEVER = Number.POSITIVE_INFINITY;
 
 /** Node fires a longer timeout at once (it overflows 32 bits). */
-export const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
+const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),

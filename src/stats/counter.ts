@@ -15,7 +15,7 @@ const SPAN_MS = { minute: MINUTE_MS, hour: HOUR_MS } as const;
 type Span = keyof typeof SPAN_MS;
 
 /** The event types that are kept apart in each span and environment; the rest count as this one together. */
-export const TYPES_KEPT = 200;
+const TYPES_KEPT = 200;
 export const OTHER_TYPES = 'other';
 /** So many are told apart in memory, so that the busiest are found. */
 const TYPES_TOLD_APART = 1_000;

@@ -10,7 +10,7 @@ import { RowDigest, digestBodies } from './rows/row-digest.ts';
 import type { CopySource } from './sqlite/file/copy-source.ts';
 import { StoreError } from './store.ts';
 
-export type CopyOptions = {
+type CopyOptions = {
   dataDir: string;
   databaseUrl: string;
   /** The setting MASTER_KEY; null: `master.key` in `dataDir`. */

@@ -14,7 +14,7 @@ import type { NodeId } from '../model/id.ts';
 /** Linux alone tells one boot of a machine from all others. */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-export type LifeFile = {
+type LifeFile = {
   /** Nodes of the same database whose processes have ended on this machine without a farewell. */
   ended: NodeId[];
   /** After this node has left the others. */

@@ -17,7 +17,7 @@ import type { Writers } from './feed.ts';
 import type { Ring } from './ring.ts';
 import type { Chunks, Subscriber, Subscription } from './subscriber.ts';
 
-export const STREAMS_MAX = 200;
+const STREAMS_MAX = 200;
 /** For so long after its last stream ended an environment is recorded, so that whoever comes back finds its place. */
 const RESUME_WITHIN_MS = 60_000;
 /** A key that is revoked ends its streams within a second; keys themselves are followed four times a second. */

@@ -7,7 +7,7 @@ export const MESSAGE_KINDS = ['event', 'attempt', 'delivery', 'destination'] as 
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
 /** A longer body of an event is left out. */
-export const STREAMED_BODY_BYTES_MAX = 65_536;
+const STREAMED_BODY_BYTES_MAX = 65_536;
 
 /** What filters go by; null: there is none, and a filter on it lets the message not through. */
 export type Subject = {

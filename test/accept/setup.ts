@@ -1,7 +1,6 @@
 // An acceptor on a real store in memory, with a destination or two, for the tests of accepting. It is put together here
 // and not by app/service.ts, which would answer what these tests ask: what the acceptor calls back, and with what.
 import { Acceptor } from '../../src/accept/accept.ts';
-import type { AcceptorOptions } from '../../src/accept/accept.ts';
 import { parseBody } from '../../src/json/body.ts';
 import { createFollower } from '../../src/configuration/follower.ts';
 import { LinearMatcher } from '../match/linear.ts';
@@ -15,11 +14,13 @@ import { VirtualClock } from '../sim/virtual-clock.ts';
 
 export type Post = { type?: string; body?: string; key?: string | null; occurredAt?: string; environment?: number };
 
+type AcceptorStore = ConstructorParameters<typeof Acceptor>[0]['store'];
+
 export const RETENTION_MS = 30 * 86_400_000;
 
 /** `override` puts something in the way of single methods of the store. */
 export function setUp(
-  override: (store: AcceptorOptions['store']) => Partial<AcceptorOptions['store']> = () => ({}),
+  override: (store: AcceptorStore) => Partial<AcceptorStore> = () => ({}),
   { maxFanout = 10_000 }: { maxFanout?: number } = {},
 ) {
   const clock = new VirtualClock();

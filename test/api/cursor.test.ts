@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { createCursors, EMPTY_PAGE } from '../../src/api/input/cursor.ts';
-import type { ListScope } from '../../src/api/input/cursor.ts';
 import { ApiError } from '../../src/model/error.ts';
 import type { EventId } from '../../src/model/id.ts';
 
 const ID: EventId = 'evt_01kg9qz3xefa3vqtdw5f0bz7ra';
-const SCOPE: ListScope<'evt'> = { endpoint: 'events', prefix: 'evt', environments: [1], filters: ['a.b', null, 17] };
+type Filter = string | number | null;
+const filters: readonly Filter[] = ['a.b', null, 17];
+const SCOPE = { endpoint: 'events', prefix: 'evt' as const, environments: [1], filters };
 const cursors = createCursors(Buffer.alloc(32, 7));
 
-const cursorTo = (scope: ListScope<'evt'> = SCOPE): string =>
+const cursorTo = (scope: typeof SCOPE = SCOPE): string =>
   cursors.close(scope, { rows: ['row'], next: ID }).next_cursor!;
 
 const isInvalid = (error: unknown): boolean =>
@@ -29,7 +30,7 @@ test('the last page has no cursor', () => {
 });
 
 test('a cursor fits no other endpoint, kind, environment or filter', () => {
-  const others: Partial<ListScope<'evt'>>[] = [
+  const others: Partial<typeof SCOPE>[] = [
     { endpoint: 'dlq' },
     { environments: [2] },
     { environments: [1, 2] },

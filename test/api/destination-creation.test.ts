@@ -1,14 +1,14 @@
 // What creating a destination checks outside the request: is the URL reachable, is there room for one more.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApiServices, ProbeResult } from '../../src/api/services.ts';
+import type { ApiServices } from '../../src/api/services.ts';
 import { ApiError } from '../../src/model/error.ts';
 import { addDestination, startApi } from './harness.ts';
 
 const body = { url: 'https://example.com/hook?a=b' };
 
 /** An API whose probe finds the given thing, and what it was asked. */
-async function startProbing(result: ProbeResult) {
+async function startProbing(result: 'reachable' | 'unreachable' | 'rate_limited') {
   const asked: unknown[] = [];
   const probe: ApiServices['probe'] = (request) => {
     asked.push(request);

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { ConnectError, createConnect } from '../../src/attempt/connect.ts';
-import type { ConnectOptions } from '../../src/attempt/connect.ts';
+import type { Connect } from '../../src/attempt/connect.ts';
 import { createGuard } from '../../src/attempt/guard.ts';
 import { ReadingTime } from '../../src/attempt/reading-time.ts';
 import { createResolver } from '../../src/attempt/resolver.ts';
@@ -30,7 +30,7 @@ const ADDRESS = /\d+\.\d+\.\d+\.\d+|::/;
 
 type Setup = {
   /** Connects to `url` in test mode, where `testSubnets` are reachable. */
-  connect: (url: string, options?: Partial<ConnectOptions>) => Promise<Socket>;
+  connect: (url: string, options?: Partial<Parameters<Connect>[0]>) => Promise<Socket>;
   dns: DnsServer;
   /** Lets the resolver's answers run out. */
   forgetNames: () => void;

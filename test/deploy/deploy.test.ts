@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import { SETTINGS, VERSION, isSettingName } from '../../src/config.ts';
+import { SETTINGS, VERSION } from '../../src/config.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DEPLOY = 'deploy/';
@@ -26,6 +26,8 @@ function parse(file: string): Json {
   assert.deepEqual([...document!.errors, ...document!.warnings], [], file);
   return document!.toJS() as Json;
 }
+
+const isSettingName = (name: string): name is keyof typeof SETTINGS => Object.hasOwn(SETTINGS, name);
 
 function word(value: unknown): string {
   assert.ok(typeof value === 'string' || typeof value === 'number', JSON.stringify(value));

@@ -5,7 +5,6 @@ import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationHealth } from '../../src/model/destination.ts';
 import { resolveSchedule } from '../../src/model/retry-policy.ts';
 import { Recorder } from '../../src/record/recorder.ts';
-import type { AttemptToRecord } from '../../src/record/recorder.ts';
 import type { RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 import { openDelivery } from '../support/deliveries.ts';
@@ -13,6 +12,8 @@ import { openDelivery } from '../support/deliveries.ts';
 type Write = (results: ResultToRecord[]) => RecordOutcome[];
 
 const OPEN: OpenDelivery = openDelivery({ dueAt: 1 });
+
+type AttemptToRecord = Parameters<Recorder['record']>[0];
 
 function attempt(overrides: Partial<AttemptToRecord['result']> = {}, delivery: Partial<OpenDelivery> = {}) {
   const result = {

@@ -7,7 +7,7 @@ import { PAUSED_REASONS } from '../../src/model/destination.ts';
 import * as codec from '../../src/store/rows/codec.ts';
 
 it('names keep their numbers for ever', () => {
-  const numbersOf = <Name extends string>(code: codec.Code<Name>, names: readonly Name[]) =>
+  const numbersOf = <Name extends string>(code: { numberOf(name: Name): number }, names: readonly Name[]) =>
     Object.fromEntries(names.map((name) => [name, code.numberOf(name)]));
   assert.deepEqual(numbersOf(codec.modeCode, ['live', 'test']), { live: 0, test: 1 });
   assert.deepEqual(numbersOf(codec.destinationStatusCode, ['active', 'paused']), { active: 0, paused: 1 });

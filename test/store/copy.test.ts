@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { copyStore } from '../../src/store/copy.ts';
-import type { CopyOptions, CopyReport } from '../../src/store/copy.ts';
+import type { CopyReport } from '../../src/store/copy.ts';
 import { openPostgresCopyTarget } from '../../src/store/postgres/copy/copy-target.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { COPIED_TABLES } from '../../src/store/rows/copied-tables.ts';
@@ -26,6 +26,8 @@ import { DAY, Scene } from './scene.ts';
 const databases = sharedDatabases();
 
 const HEX_KEY = Buffer.from(MASTER_KEY).toString('hex');
+
+type CopyOptions = Parameters<typeof copyStore>[0];
 
 function copy(dataDir: string, databaseUrl: string, options: Partial<CopyOptions> = {}): Promise<CopyReport> {
   return copyStore({

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { holdLifeFile } from '../../src/store/life-file.ts';
-import type { LifeFile } from '../../src/store/life-file.ts';
 import { formatId } from '../../src/model/id.ts';
 import type { NodeId } from '../../src/model/id.ts';
 
@@ -16,7 +15,7 @@ const DATABASE = 'postgres://postrider@db.internal/postrider';
 
 describe('a life file', { skip: process.platform === 'linux' ? false : 'only on Linux' }, () => {
   let folder: string;
-  let held: LifeFile[];
+  let held: NonNullable<Awaited<ReturnType<typeof holdLifeFile>>>[];
   let ids = 0;
   const nextId = (): NodeId => formatId('nod', Buffer.alloc(16, ++ids));
   const hold = async (node: NodeId = nextId(), databaseUrl: string = DATABASE): Promise<NodeId[]> => {

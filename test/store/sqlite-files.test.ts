@@ -21,7 +21,6 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createSealer } from '../../src/runtime/sealer.ts';
 import { createWriter } from '../../src/store/sqlite/file/connection.ts';
-import type { Writer } from '../../src/store/sqlite/file/connection.ts';
 import { readEnvironments } from '../../src/store/sqlite/queries/configuration/environments.ts';
 import { acceptEvents } from '../../src/store/sqlite/queries/events/accept.ts';
 import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
@@ -189,6 +188,8 @@ describe('files taken away from under the store', () => {
     await assert.rejects(openServer(t, dataDir), (error) => error instanceof StoreError && error.code === 'in_use');
   });
 });
+
+type Writer = ReturnType<typeof createWriter>;
 
 /** On this thread, without the others. */
 function openWriter(dataDir: string): Writer {

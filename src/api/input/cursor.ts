@@ -7,7 +7,7 @@ import type { IdOf, IdPrefix } from '../../model/id.ts';
 import type { Page, PageRequest } from '../../store/store.ts';
 
 /** What a cursor is bound to, besides the key. `limit` is left out: it may change from page to page. */
-export type ListScope<P extends IdPrefix> = {
+type ListScope<P extends IdPrefix> = {
   endpoint: string;
   /** The kind of id that the list is in the order of. */
   prefix: P;

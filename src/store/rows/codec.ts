@@ -12,7 +12,7 @@ import type { OperationStatus } from '../../model/operation.ts';
  */
 export type ColumnKind = 'id' | 'integer' | 'real' | 'flag' | 'text' | 'words' | 'bytes' | 'body';
 
-export type Code<Name extends string> = ReturnType<typeof createCode<Name>>;
+type Code<Name extends string> = ReturnType<typeof createCode<Name>>;
 
 /** Names and their numbers on disk, both ways. Throws for what has no counterpart. */
 export function createCode<Name extends string>(numbers: Readonly<Record<Name, number>>) {

@@ -1,8 +1,10 @@
 // Statements one at a time, each when those before it are answered, with a stop before it.
 import type { PoolClient } from 'pg';
 import { Pipeline } from '../../../src/store/postgres/wire/pipeline.ts';
-import type { Answer, Sendable } from '../../../src/store/postgres/wire/pipeline.ts';
+import type { Sendable } from '../../../src/store/postgres/wire/pipeline.ts';
 import type { Value } from '../../../src/store/postgres/wire/values.ts';
+
+type Sent = ReturnType<Pipeline['send']>;
 
 /** What belongs to the connection rather than to the work: there is no stop before it. */
 const NOT_STOPPED = ['BEGIN', 'BEGIN READ', 'ROLLBACK', 'DISCARD PLANS'];
@@ -14,21 +16,21 @@ export function stepped(beforeStatement: (name: string) => Promise<void>): (clie
 
 class SteppedPipeline extends Pipeline {
   readonly #beforeStatement: (name: string) => Promise<void>;
-  readonly #sent: Promise<Answer>[] = [];
+  readonly #sent: Sent[] = [];
 
   constructor(client: PoolClient, beforeStatement: (name: string) => Promise<void>) {
     super(client);
     this.#beforeStatement = beforeStatement;
   }
 
-  override send(what: Sendable, values: readonly Value[]): Promise<Answer> {
+  override send(what: Sendable, values: readonly Value[]): Sent {
     const sent = NOT_STOPPED.includes(what.name) ? super.send(what, values) : this.#sendLater(what, values);
     sent.catch(() => {});
     this.#sent.push(sent);
     return sent;
   }
 
-  async #sendLater(what: Sendable, values: readonly Value[]): Promise<Answer> {
+  async #sendLater(what: Sendable, values: readonly Value[]): Promise<Awaited<Sent>> {
     await Promise.allSettled(this.#sent);
     await this.#beforeStatement(what.name);
     return super.send(what, values);

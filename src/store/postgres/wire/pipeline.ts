@@ -8,7 +8,7 @@ import type { Connection, PoolClient } from 'pg';
 import { decoderOf } from './values.ts';
 import type { Value } from './values.ts';
 
-export type Answer = {
+type Answer = {
   /** The tag: `INSERT`, `COMMIT`, … */
   command: string;
   /** Rows changed or found. */

@@ -45,7 +45,7 @@ export class Connection<Context extends ReadContext> {
 }
 
 /** Answers every method, and is the only one that writes. */
-export class Writer extends Connection<WriteContext> {
+class Writer extends Connection<WriteContext> {
   /** Queries that `work` runs are one transaction, or none of them is done: then it throws. */
   runTogether<Result>(work: () => Result): Result {
     return this.context.together(work);
