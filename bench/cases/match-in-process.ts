@@ -4,6 +4,7 @@ import { parseBody } from '../../src/json/body.ts';
 import type { Filter } from '../../src/match/filter/filter.ts';
 import { isFilterFault, parseFilter } from '../../src/match/filter/parse.ts';
 import { IndexedMatcher } from '../../src/match/indexed.ts';
+import { EVERYTHING, Work } from '../../src/match/matcher.ts';
 import { aimed, figureOf } from '../report.ts';
 import type { Figure } from '../report.ts';
 import { bodyOf } from './throughput.ts';
@@ -93,7 +94,8 @@ function measure(kind: Kind, size: number): number[] {
   const matchSome = (): void => {
     for (let i = 0; i < EVENTS_PER_LOOK; i++) {
       const { type, bytes } = events[next++ % DISTINCT_EVENTS]!;
-      const found = matcher.match(type, { parse: () => parseBody(bytes.toString()) });
+      const work = new Work(Number.MAX_SAFE_INTEGER);
+      const found = matcher.match(work, type, { parse: () => parseBody(bytes.toString()) }, EVERYTHING);
       if (found.length !== 1) throw new Error(`${kind.name}: ${found.length} subscriptions instead of one`);
     }
   };

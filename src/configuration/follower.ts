@@ -4,7 +4,8 @@ import type { DestinationWithKeys } from '../model/destination.ts';
 import type { DestinationId, SubscriptionId } from '../model/id.ts';
 import type { Subscription } from '../model/subscription.ts';
 import { isFilterFault, parseStoredFilter } from '../match/filter/parse.ts';
-import type { ExplainingMatcher, MatchEntry } from '../match/matcher.ts';
+import type { Matcher } from '../match/bounded.ts';
+import type { MatchEntry } from '../match/matcher.ts';
 import type { ConfigurationChanges, Store } from '../store/store.ts';
 
 export type Configuration = {
@@ -12,7 +13,7 @@ export type Configuration = {
   /** What `destinations` and `matcher` reflect. */
   version: number;
   destinations: Map<DestinationId, DestinationWithKeys>;
-  matcher: ExplainingMatcher;
+  matcher: Matcher;
 };
 
 export type Follower = ReturnType<typeof createFollower>;
@@ -22,7 +23,7 @@ const CHANGES_PER_LOAD = 5_000;
 type FollowerOptions = {
   environments: readonly number[];
   store: Pick<Store, 'readChanges'>;
-  createMatcher: () => ExplainingMatcher;
+  createMatcher: () => Matcher;
   /** Called in the turn in which memory changes. */
   onDestinationChanged: (destination: DestinationWithKeys) => void;
   onDestinationDeleted: (id: DestinationId, environment: number) => void;

@@ -4,7 +4,7 @@ import type { SubscriptionId } from '../model/id.ts';
 import { IndexedMatcher } from './indexed.ts';
 import { LargeEvents } from './apart/large-events.ts';
 import type { LargeEventsOptions } from './apart/large-events.ts';
-import type { ExplainingMatcher, MatchBody, MatchEntry, MatchScope } from './matcher.ts';
+import type { MatchBody, MatchEntry, MatchScope } from './matcher.ts';
 import { EVERYTHING, TooMuchWork, Work } from './matcher.ts';
 
 /** Of one event on the event loop: 2 ms; 13 to 20 on a busy core, the parsing of 256 KiB included. */
@@ -17,13 +17,16 @@ const STEPS_NOT_COUNTED = 20_000;
 
 type Found = readonly MatchEntry[] | Promise<readonly MatchEntry[]>;
 
+/** The subscriptions of one environment. */
+export type Matcher = Omit<BoundedMatcher, 'close'>;
+
 export type Matching = ReturnType<typeof createMatching>;
 
 export function createMatching(options: LargeEventsOptions) {
   const matchers: BoundedMatcher[] = [];
   return {
     /** For one environment; it lives until `close`. */
-    createMatcher: (): ExplainingMatcher => {
+    createMatcher: (): Matcher => {
       const matcher = new BoundedMatcher(options);
       matchers.push(matcher);
       return matcher;
@@ -34,7 +37,7 @@ export function createMatching(options: LargeEventsOptions) {
   };
 }
 
-export class BoundedMatcher implements ExplainingMatcher {
+export class BoundedMatcher {
   readonly #options: LargeEventsOptions;
   readonly #indexed = new IndexedMatcher();
   readonly #largeEvents: LargeEvents;
@@ -52,18 +55,25 @@ export class BoundedMatcher implements ExplainingMatcher {
     return this.#indexed.size;
   }
 
+  /** Adds a subscription, or replaces the one with its id. */
   add(entry: MatchEntry): void {
     this.remove(entry.id);
     this.#indexed.add(entry);
     this.#largeEvents.added(entry);
   }
 
+  /** Removes a subscription and returns it; undefined: it is not here. */
   remove(id: SubscriptionId): MatchEntry | undefined {
     const removed = this.#indexed.remove(id);
     if (removed !== undefined) this.#largeEvents.removed(removed);
     return removed;
   }
 
+  /**
+   * The subscriptions that an event goes to, by id ascending. The body is parsed at most once, and only if some filter
+   * needs it. An array holds for the moment of the call; what a promise brings, for the moment when `onLate` is called,
+   * just before. It may reject with ApiError `unavailable`.
+   */
   match(type: string, body: MatchBody, scope: MatchScope = EVERYTHING, onLate = (): void => {}): Found {
     const matchNow = (): Found => this.#matchNow(type, body, scope, onLate);
     if (this.#waiting.length === 0 && this.#turnSteps < TURN_STEPS_MAX) return matchNow();
@@ -76,6 +86,10 @@ export class BoundedMatcher implements ExplainingMatcher {
     return new Promise((resolve) => this.#waiting.push(() => resolve(matchLater())));
   }
 
+  /**
+   * The JSON of the answer to `POST /v1/explain`. Costs the event loop nothing; rejects with ApiError `rate_limited` or
+   * `unavailable`, also where it would take too long.
+   */
   explain(type: string, bytes: Uint8Array): Promise<Uint8Array> {
     return this.#largeEvents.explain({ type, bytes });
   }
@@ -91,7 +105,7 @@ export class BoundedMatcher implements ExplainingMatcher {
       return body.parse();
     };
     try {
-      return this.#indexed.matchWithin(work, type, { parse }, scope);
+      return this.#indexed.match(work, type, { parse }, scope);
     } catch (error) {
       if (!(error instanceof TooMuchWork)) throw error;
       return this.#largeEvents.match({ type, bytes: body.bytes, scope, onLate });

@@ -6,8 +6,8 @@ import type { SubscriptionId } from '../model/id.ts';
 import { EXPLAINED_MAX, writeExplanation } from './explanation.ts';
 import type { Candidate } from './explanation.ts';
 import { Inspection } from './inspection.ts';
-import { EVERYTHING, once, sortById, unlimitedWork } from './matcher.ts';
-import type { Matcher, MatchBody, MatchEntry, MatchScope, Work } from './matcher.ts';
+import { once, sortById } from './matcher.ts';
+import type { MatchBody, MatchEntry, MatchScope, Work } from './matcher.ts';
 import {
   addToBucket,
   itemsOf,
@@ -21,7 +21,7 @@ import type { Bucket } from './pattern-index.ts';
 
 type ParsedOnDemand = Pick<MatchBody, 'parse'>;
 
-export class IndexedMatcher implements Matcher {
+export class IndexedMatcher {
   readonly #entries = new Map<SubscriptionId, MatchEntry>();
   readonly #patterns = new Map<string, PatternIndex>();
   /** The patterns that are event types with one segment more than another, by that other. */
@@ -59,12 +59,8 @@ export class IndexedMatcher implements Matcher {
     return entry;
   }
 
-  match(type: string, body: ParsedOnDemand, scope: MatchScope = EVERYTHING): MatchEntry[] {
-    return this.matchWithin(unlimitedWork(), type, body, scope);
-  }
-
-  /** As `match`. Throws TooMuchWork. */
-  matchWithin(work: Work, type: string, body: ParsedOnDemand, { max, destinationIds }: MatchScope): MatchEntry[] {
+  /** By id ascending. The body is parsed at most once, and only if some filter needs it. Throws TooMuchWork. */
+  match(work: Work, type: string, body: ParsedOnDemand, { max, destinationIds }: MatchScope): MatchEntry[] {
     const inspect = once(() => new Inspection(body.parse(), work));
     const wanted: MatchEntry[] = [];
     const subject = findSubject(type, body.parse);
@@ -98,7 +94,7 @@ export class IndexedMatcher implements Matcher {
       }
       candidates.push(...candidates.splice(before).sort((a, b) => (a.entry.id < b.entry.id ? -1 : 1)));
     };
-    list(this.matchWithin(work, type, { parse: parsed }, { max: EXPLAINED_MAX }), true);
+    list(this.match(work, type, { parse: parsed }, { max: EXPLAINED_MAX }), true);
     list(this.#entriesOf(listPatternsFor(type)), true);
     list(this.#entriesOf(this.listNear(type)), false);
     return writeExplanation(candidates, new Inspection(parsed(), work), work);

@@ -1,5 +1,6 @@
-// What finds the subscriptions that want an event. indexed.ts is fast; bounded.ts, the service's, lets it do on a
-// thread what would hold up the event loop; test/match/linear.ts is obviously right, and tests hold the others to it.
+// What matching is about, and what it may cost. indexed.ts finds the subscriptions that want an event, fast;
+// bounded.ts, the service's, lets it do on a thread what would hold up the event loop; test/match/linear.ts is
+// obviously right, and tests hold the others to it.
 import type { DestinationId, SubscriptionId } from '../model/id.ts';
 import type { Filter } from './filter/filter.ts';
 
@@ -19,35 +20,6 @@ export type MatchBody = {
   /** The value as parseBody reads it. */
   parse(): unknown;
 };
-
-/** The subscriptions of one environment. */
-export interface Matcher {
-  readonly size: number;
-  /** Adds a subscription, or replaces the one with its id. */
-  add(entry: MatchEntry): void;
-  /** Removes a subscription and returns it; undefined: it is not here. */
-  remove(id: SubscriptionId): MatchEntry | undefined;
-  /**
-   * The subscriptions that an event goes to, by id ascending. The body is parsed at most once, and only if some filter
-   * needs it. An array holds for the moment of the call; what a promise brings, for the moment when `onLate` is called,
-   * just before. It may reject with ApiError `unavailable`.
-   */
-  match(
-    type: string,
-    body: MatchBody,
-    scope?: MatchScope,
-    onLate?: () => void,
-  ): readonly MatchEntry[] | Promise<readonly MatchEntry[]>;
-}
-
-/** One that can say why. */
-export interface ExplainingMatcher extends Matcher {
-  /**
-   * The JSON of the answer to `POST /v1/explain`. Costs the event loop nothing; rejects with ApiError `rate_limited` or
-   * `unavailable`, also where it would take too long.
-   */
-  explain(type: string, bytes: Uint8Array): Promise<Uint8Array>;
-}
 
 export type MatchScope = {
   /** Where there are more than this, one more is found: nobody wants them all, and memory must hold what is found. */
@@ -94,9 +66,4 @@ export class Work {
     this.#left -= steps;
     if (this.#left < 0) throw new TooMuchWork('matching takes more steps than it may');
   }
-}
-
-/** Where nobody waits. A number and not Infinity, from which what was spent could not be told. */
-export function unlimitedWork(): Work {
-  return new Work(Number.MAX_SAFE_INTEGER);
 }

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { compareByCodePoint, containsText, isEqual } from '../../src/match/filter/compare.ts';
 import { readFilterJson } from '../../src/match/filter/json.ts';
 import { WideNumber } from '../../src/json/wide-number.ts';
-import { unlimitedWork } from '../../src/match/matcher.ts';
+import { unlimitedWork } from './unlimited-work.ts';
 
 const WORK = unlimitedWork();
 

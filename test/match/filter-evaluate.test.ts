@@ -8,7 +8,7 @@ import { parseBody } from '../../src/json/body.ts';
 import { filterAccepts } from './plainly.ts';
 import { isFilterFault, parseFilter } from '../../src/match/filter/parse.ts';
 import { Inspection } from '../../src/match/inspection.ts';
-import { unlimitedWork } from '../../src/match/matcher.ts';
+import { unlimitedWork } from './unlimited-work.ts';
 
 function accepts(filter: string, body: string): boolean {
   const parsed = parseFilter(filter);

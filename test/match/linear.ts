@@ -1,11 +1,14 @@
 // The obviously right matcher: it tries every subscription. The oracle for indexed.ts.
 import type { SubscriptionId } from '../../src/model/id.ts';
 import { parseBody } from '../../src/json/body.ts';
-import type { ExplainingMatcher, MatchBody, MatchEntry } from '../../src/match/matcher.ts';
+import type { IndexedMatcher } from '../../src/match/indexed.ts';
+import type { Matcher } from '../../src/match/bounded.ts';
+import type { MatchBody, MatchEntry } from '../../src/match/matcher.ts';
 import { EVERYTHING, once, sortById } from '../../src/match/matcher.ts';
 import { filterAccepts, patternMatches } from './plainly.ts';
+import { unlimitedWork } from './unlimited-work.ts';
 
-export class LinearMatcher implements ExplainingMatcher {
+export class LinearMatcher implements Matcher {
   readonly #entries = new Map<SubscriptionId, MatchEntry>();
 
   get size(): number {
@@ -54,6 +57,16 @@ export class LinearMatcher implements ExplainingMatcher {
     );
     return Buffer.from(JSON.stringify({ subscriptions }));
   }
+}
+
+/** What either finds, however many steps it takes. */
+export function matchWith(
+  matcher: LinearMatcher | IndexedMatcher,
+  type: string,
+  body: Pick<MatchBody, 'parse'>,
+): MatchEntry[] {
+  if (matcher instanceof LinearMatcher) return matcher.match(type, body);
+  return matcher.match(unlimitedWork(), type, body, EVERYTHING);
 }
 
 function rank({ matches, pattern_matches: isPatternMatching }: { matches: boolean; pattern_matches: boolean }): number {

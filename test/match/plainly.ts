@@ -5,7 +5,7 @@ import { holdsForNone, satisfies, stepInto } from '../../src/match/filter/evalua
 import type { Filter, FilterTest } from '../../src/match/filter/filter.ts';
 import { EVERY } from '../../src/match/filter/path.ts';
 import type { FilterPath, PathStep } from '../../src/match/filter/path.ts';
-import { unlimitedWork } from '../../src/match/matcher.ts';
+import { unlimitedWork } from './unlimited-work.ts';
 
 /** Whether one pattern matches one event type; both well-formed. */
 export function patternMatches(pattern: string, type: string): boolean {

@@ -42,7 +42,7 @@ if (parentPort !== null) {
 }
 
 function match({ type, bytes, scope }: Order & { do: 'match' }): MatchAnswer {
-  return { ids: matcher.matchWithin(new Work(STEPS_MAX), type, bodyOf(bytes), scope).map(({ id }) => id) };
+  return { ids: matcher.match(new Work(STEPS_MAX), type, bodyOf(bytes), scope).map(({ id }) => id) };
 }
 
 function explain({ type, bytes }: Order & { do: 'explain' }): Explanation {
