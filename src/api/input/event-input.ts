@@ -8,7 +8,7 @@ import { isEventType, isOperational, findPatternFault } from '../../model/event-
 import { countHeaderLines } from './header-lines.ts';
 import type { RawObject } from './request-json.ts';
 import type { EventInput } from '../schemas/event.ts';
-import { parseTime, TIME_RULE } from '../../model/time-input.ts';
+import { parseTime, TIME_RULE } from '../../model/time.ts';
 
 /** As the schema of the field has it. */
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;

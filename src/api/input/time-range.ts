@@ -1,7 +1,7 @@
 // `since` and `until` of a list.
 import { ApiError } from '../../model/error.ts';
 import type { TimeRange } from '../../store/store.ts';
-import { parseBound, TIME_RULE } from '../../model/time-input.ts';
+import { parseBound, TIME_RULE } from '../../model/time.ts';
 
 /** Unix ms, inclusive and exclusive; throws ApiError `invalid_request`. */
 export function readTimeRange(query: { since?: string; until?: string }): TimeRange {

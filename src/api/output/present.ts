@@ -5,8 +5,10 @@ import { parseJson } from '../../json/reader.ts';
 import type { Attempt, TestAttempt } from '../../model/attempt.ts';
 import type { Destination } from '../../model/destination.ts';
 import type { Event, ScheduledDelivery } from '../../model/event.ts';
+import type { Operation, OperationRequest } from '../../model/operation.ts';
 import type { Subscription } from '../../model/subscription.ts';
-import { formatTime } from '../../model/time.ts';
+import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import type { Found } from '../../operate/work.ts';
 
 /** `retryCount` becomes `retry_count`. */
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
@@ -114,4 +116,24 @@ function dropPartialCharacter(body: Uint8Array): Uint8Array {
   const last = body.findLastIndex((byte) => !isContinuation(byte));
   if (last === -1 || body.length - last > 3 || isUtf8(body.subarray(last))) return body;
   return body.subarray(0, last);
+}
+
+export function presentOperation({ request, ...operation }: Operation) {
+  return { ...present(operation), kind: request.kind, request: presentRequest(request) };
+}
+
+export function presentDryRun({ count, oldest, newest }: Found) {
+  return { count, oldest: formatTimeOrNull(oldest), newest: formatTimeOrNull(newest) };
+}
+
+/** What was given of it. */
+function presentRequest({ kind: _, since, until, ...request }: OperationRequest) {
+  const members: [string, unknown][] = Object.entries(present(request));
+  const given = members.filter(([, value]) => value !== null && value !== false);
+  return {
+    ...Object.fromEntries(given),
+    ...(since === null ? {} : { since: formatTime(since) }),
+    ...(until === null ? {} : { until: formatTime(until) }),
+    per_second: request.perSecond,
+  };
 }

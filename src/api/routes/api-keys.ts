@@ -13,7 +13,7 @@ import { apiKeyInput, apiKeyPage, createdApiKey } from '../schemas/api-key.ts';
 import type { ApiKeyInput } from '../schemas/api-key.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
 import type { ApiServices } from '../services.ts';
-import { parseTime, TIME_RULE } from '../../model/time-input.ts';
+import { parseTime, TIME_RULE } from '../../model/time.ts';
 
 const tags = ['API keys'];
 

@@ -10,7 +10,7 @@ import type { Cursors } from '../input/cursor.ts';
 import { checkPattern } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { readTime } from '../input/time-range.ts';
-import { presentDryRun, presentOperation } from '../output/present-operation.ts';
+import { presentDryRun, presentOperation } from '../output/present.ts';
 import { LOCATION } from '../route-config.ts';
 import type { ApiApp } from '../route-config.ts';
 import {

@@ -1,7 +1,7 @@
 // The parts that schemas are made of. One schema validates a request, types its handler and documents it.
 import { Type } from './type.ts';
 import type { Static, TObject, TProperties, TSchema, TSchemaOptions } from 'typebox';
-import { TIME_PATTERN } from '../../model/time-input.ts';
+import { TIME_PATTERN } from '../../model/time.ts';
 
 /** An object that has these members and no others. */
 export function closed<T extends TProperties>(properties: T, options: TSchemaOptions = {}): TObject<T> {

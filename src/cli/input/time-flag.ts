@@ -1,7 +1,6 @@
 // A time on the command line: as the API takes it, or so long ago.
 import { parseDuration, UsageError } from '../../config.ts';
-import { parseBound, TIME_RULE } from '../../model/time-input.ts';
-import { formatTime } from '../../model/time.ts';
+import { formatTime, parseBound, TIME_RULE } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { whereGiven } from '../command.ts';
 import type { CommandLine, Flag } from '../command.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { parseBound, parseTime, TIME_PATTERN } from '../../src/model/time-input.ts';
+import { parseBound, parseTime, TIME_PATTERN } from '../../src/model/time.ts';
 
 const ACCEPTED: [text: string, time: string][] = [
   ['2026-01-31T09:30:00Z', '2026-01-31T09:30:00.000Z'],
