@@ -122,7 +122,20 @@ function parseHead(text: string): ResponseHead {
   }
   const [code, isVersion10] = [Number(match[2]), match[1] === '0'];
   const bodyEnd = code < 200 ? 0 : findBodyEnd(code, headers);
-  return { code, headers, bodyEnd, keptAliveMs: bodyEnd === 'close' ? 0 : readKeptAliveMs(isVersion10, headers) };
+  const mayBeKept = bodyEnd !== 'close' && !(isBodyless(code) && announcesBody(headers));
+  return { code, headers, bodyEnd, keptAliveMs: mayBeKept ? readKeptAliveMs(isVersion10, headers) : 0 };
+}
+
+/** Whatever its headers say of what another request would have got. */
+function isBodyless(code: number): boolean {
+  return code === 204 || code === 304;
+}
+
+/** Receivers may send that body after all: on a kept connection the next response would seem to begin with it. */
+function announcesBody(headers: Headers): boolean {
+  return headers.some(
+    ([name, value]) => name === 'transfer-encoding' || (name === 'content-length' && !/^0+$/.test(value)),
+  );
 }
 
 /** RFC 9112, section 6.3. Throws ResponseFault where two readers could differ about it. */
@@ -131,8 +144,7 @@ function findBodyEnd(code: number, headers: Headers): BodyEnd {
   const codings = headers.filter(([name]) => name === 'transfer-encoding').flatMap(([, value]) => value.split(','));
   if (lengths.length > 1) throw malformed('it has two lengths');
   if (lengths.length > 0 && codings.length > 0) throw malformed('it has a length and a transfer coding');
-  // Whatever their headers say of what another request would have got.
-  if (code === 204 || code === 304) return 0;
+  if (isBodyless(code)) return 0;
   if (codings.length > 0) {
     const last = codings.map((coding) => coding.trim().toLowerCase()).findLast((coding) => coding !== '');
     return last === 'chunked' ? 'chunked' : 'close';

@@ -16,7 +16,7 @@ import type { Clock } from '../../src/runtime/clock.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { startAttempting } from './attempting.ts';
 import { turn, until } from './event-loop.ts';
-import { certificate, OK, testCa } from './receiver.ts';
+import { certificate, chunked, OK, testCa } from './receiver.ts';
 import type { ReceivedRequest, Reply } from './receiver.ts';
 
 setDefaultCACertificates([testCa()]);
@@ -114,15 +114,35 @@ describe('a connection', () => {
   });
 
   for (const [status, fields] of [
-    [304, 'content-length: 5\r\n'],
-    [204, 'content-length: 5\r\n'],
+    [304, ''],
+    [204, 'content-length: 0\r\n'],
     [204, ''],
   ] as const) {
-    test(`is kept after a ${status} (${JSON.stringify(fields)}), which has no body whatever it says`, async (t) => {
+    test(`is kept after a ${status} (${JSON.stringify(fields)}), which has no body`, async (t) => {
       const reply: Reply = (socket) => socket.write(`HTTP/1.1 ${status} X\r\n${fields}\r\n`);
       const { attempt, receiver } = await startAttempting(t, { reply });
       for (let i = 0; i < 2; i++) assert.equal((await attempt()).responseCode, status);
       assert.deepEqual(connectionsOf(receiver.requests), [1, 1]);
+    });
+  }
+
+  for (const [status, fields, body] of [
+    [204, 'content-length: 5\r\n', 'hello'],
+    [204, 'transfer-encoding: chunked\r\n', chunked('hello', '')],
+    [304, 'content-length: 5\r\n', 'hello'],
+  ] as const) {
+    test(`is given up after a ${status} that announces a body (${JSON.stringify(fields)})`, async (t) => {
+      const reply: Reply = (socket, { connection }) => {
+        // The body comes as late as can be: when the next request is there.
+        const isFirst = connectionsOf(receiver.requests).filter((other) => other === connection).length === 1;
+        socket.write(isFirst ? `HTTP/1.1 ${status} X\r\n${fields}\r\n` : body + OK);
+      };
+      const { attempt, receiver } = await startAttempting(t, { reply });
+      for (let i = 0; i < 2; i++) {
+        const { responseCode, outcome } = await attempt();
+        assert.deepEqual([responseCode, outcome], [status, status === 204 ? 'succeeded' : 'bad_status']);
+      }
+      assert.deepEqual(connectionsOf(receiver.requests), [1, 2]);
     });
   }
 
