@@ -6,7 +6,7 @@ import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Connect } from './connect.ts';
 import { Connection } from './connection.ts';
-import type { Abort, Place } from './connection.ts';
+import type { Abort, Link, Place } from './connection.ts';
 import type { Target } from './target.ts';
 
 type OpenOptions = {
@@ -46,6 +46,11 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
     sessions.set(key, session);
   };
 
+  /** Unless another connection has brought a newer one meanwhile. */
+  const forgetSession = (key: string, session: Buffer | undefined): void => {
+    if (sessions.get(key) === session) sessions.delete(key);
+  };
+
   const keep = (connection: Connection): void => {
     const { socket, keptAliveMs } = connection;
     const idleMs = Math.min(IDLE_MS_MAX, keptAliveMs - IDLE_MARGIN_MS);
@@ -67,7 +72,15 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
     async open({ environment, target, ...options }: OpenOptions): Promise<Connection> {
       const key = `${environment} ${target.origin}`;
       const onSession = (session: Buffer): void => rememberSession(key, session);
-      const link = await connect({ ...options, target, session: sessions.get(key), onSession });
+      const session = sessions.get(key);
+      let link: Link;
+      try {
+        link = await connect({ ...options, target, session, onSession });
+      } catch (error) {
+        // Perhaps because of it: some servers hang up on a session that they do not know any more.
+        forgetSession(key, session);
+        throw error;
+      }
       const connection = new Connection(link, { environment, origin: target.origin });
       link.socket.once('close', () => idle.remove(connection));
       return connection;

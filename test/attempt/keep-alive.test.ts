@@ -1,5 +1,6 @@
 // Connections between attempts: kept, kept apart, given up, and the moment when both ends use or close one at once.
 import assert from 'node:assert/strict';
+import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
@@ -16,7 +17,7 @@ import type { Clock } from '../../src/runtime/clock.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { startAttempting } from './attempting.ts';
 import { turn, until } from './event-loop.ts';
-import { certificate, chunked, OK, testCa } from './receiver.ts';
+import { certificate, chunked, OK, startReceiver, testCa } from './receiver.ts';
 import type { ReceivedRequest, Reply } from './receiver.ts';
 
 setDefaultCACertificates([testCa()]);
@@ -26,6 +27,17 @@ const connectionsOf = (requests: readonly ReceivedRequest[]): number[] => reques
 const linkOf = (socket: TcpSocket): Link => {
   return { socket, intake: new Intake(socket, new ReadingTime(systemClock)), tls: null };
 };
+
+/** Whether a TLS client's first record has the extension pre_shared_key, which is its last (RFC 8446, 4.2.11). */
+function offersSession(hello: Buffer): boolean {
+  const sessionIdAt = 5 + 4 + 2 + 32;
+  const suitesAt = sessionIdAt + 1 + hello[sessionIdAt]!;
+  const compressionAt = suitesAt + 2 + hello.readUInt16BE(suitesAt);
+  let at = compressionAt + 1 + hello[compressionAt]! + 2;
+  let last = 0;
+  for (; at < hello.length; at += 4 + hello.readUInt16BE(at + 2)) last = hello.readUInt16BE(at);
+  return last === 41;
+}
 
 describe('a connection', () => {
   test('carries one attempt after the other', async (t) => {
@@ -204,6 +216,25 @@ describe('a connection', () => {
     const { attempt } = await startAttempting(t, { reply, receiver: { tls: certificate('good') } });
     for (const environment of [1, 1, 2]) assert.equal((await attempt({ environment })).outcome, 'succeeded');
     assert.deepEqual(isResumed, [false, true, false]);
+  });
+
+  test('is made without the TLS session with which the one before failed', async (t) => {
+    const reply: Reply = (socket) => socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    const { attempt, receiver } = await startAttempting(t, { reply, receiver: { tls: certificate('good') } });
+    const front = await startReceiver();
+    t.after(() => front.close());
+    front.onConnection((socket) => {
+      socket.once('data', (hello: Buffer) => {
+        if (offersSession(hello)) return void socket.resetAndDestroy();
+        const behind = connectTcp(receiver.port, '127.0.0.1');
+        behind.write(hello);
+        socket.pipe(behind).pipe(socket);
+      });
+    });
+    const url = `https://localhost:${front.port}/`;
+    const outcomes: string[] = [];
+    for (let i = 0; i < 3; i++) outcomes.push((await attempt({ url })).outcome);
+    assert.deepEqual(outcomes, ['succeeded', 'tls_failed', 'succeeded']);
   });
 
   test('is closed at the end', async (t) => {
