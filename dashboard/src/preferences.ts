@@ -46,6 +46,9 @@ export function startTheme(): void {
     current = { ...current }; // for what draws with the theme's colours, though what was told is the same
     for (const listener of listeners) listener();
   });
+  // Paper is white, whatever the theme.
+  addEventListener('beforeprint', () => (document.documentElement.dataset['theme'] = 'light'));
+  addEventListener('afterprint', showTheme);
 }
 
 function showTheme(): void {

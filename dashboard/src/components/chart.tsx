@@ -33,7 +33,6 @@ export function Chart({ label, times, values, lines, format, ticksApart }: Props
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const { isUtc } = usePreferences();
-  const theme = document.documentElement.dataset['theme'];
   const data = [times, ...values] as unknown as AlignedData;
   const latest = useRef(data);
   latest.current = data;
@@ -48,17 +47,39 @@ export function Chart({ label, times, values, lines, format, ticksApart }: Props
       element,
     );
     plot.current = made;
-    const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    const fit = (): void => made.setSize({ width: element.clientWidth, height: HEIGHT });
+    const watch = new ResizeObserver(fit);
     watch.observe(element);
+    const stopRedrawing = onPrint(() => {
+      fit();
+      made.redraw();
+    });
     return () => {
       watch.disconnect();
+      stopRedrawing();
       made.destroy();
     };
-    // Made anew when the colours change, not when values do.
-  }, [UPlot, key, theme, isUtc]);
+    // Made anew when the lines change, not when values do.
+  }, [UPlot, key, isUtc]);
   useEffect(() => plot.current?.setData(data));
   if (UPlot === 'refused') return <p className="muted">This browser refuses to draw the chart.</p>;
   return <div ref={place} role="img" aria-label={label} style={{ height: HEIGHT }} />;
+}
+
+/**
+ * A canvas is printed as it was drawn, for the window and in its theme. Chromium and Safari tell by the query when the
+ * page has the width of the paper, before they print it; Firefox prints a copy, taken after `beforeprint`.
+ */
+function onPrint(redraw: () => void): () => void {
+  const paper = matchMedia('print');
+  paper.addEventListener('change', redraw);
+  addEventListener('beforeprint', redraw);
+  addEventListener('afterprint', redraw);
+  return () => {
+    paper.removeEventListener('change', redraw);
+    removeEventListener('beforeprint', redraw);
+    removeEventListener('afterprint', redraw);
+  };
 }
 
 /** Apart from the page: uPlot throws as it loads where `Intl` refuses the browser's language, `C` or `en-US@posix`. */
@@ -87,7 +108,8 @@ function optionsOf(
   { lines, format, ticksApart, isUtc }: Pick<Props, 'lines' | 'format' | 'ticksApart'> & { isUtc: boolean },
 ): Options {
   const style = getComputedStyle(document.documentElement);
-  const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  // Looked up whenever it is drawn: the theme may be another by then, and paper has its own.
+  const color = (name: string) => (): string => style.getPropertyValue(`--${name}`).trim();
   const axis = { stroke: color('muted'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
   const font = `12px ${style.getPropertyValue('--font')}`;
   const series = lines.map((line): Series => ({

@@ -157,3 +157,26 @@ journey('a page is printed dark on white, without what is there to be pressed', 
   assert.equal(await page.getByRole('button').count(), 0);
   assert.equal(await page.getByRole('navigation').count(), 0);
 });
+
+/** Of the first chart, when the page has become the paper's and before it is printed: how wide, and all its colours. */
+const NOTE_PRINTED = `matchMedia('print').addEventListener('change', () => queueMicrotask(() => {
+  const canvas = document.querySelector('main canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const colors = new Set(new Uint32Array(data.buffer).map((color) => color & 0xffffff));
+  window.printed ??= { missing: canvas.closest('[role=img]').clientWidth - canvas.clientWidth, colors: [...colors] };
+}))`;
+/** The lines of the grid, with blue first, as the canvas has them. */
+const LINE = { light: 0xe7_e4_e4, dark: 0x36_2e_2c };
+
+journey(
+  'a chart is printed in the colours and to the width of the paper',
+  async ({ page }) => {
+    await page.goto('/test');
+    await page.locator('main canvas').first().waitFor();
+    await page.evaluate(NOTE_PRINTED);
+    await page.pdf({ format: 'A4' });
+    const { missing, colors } = (await page.evaluate('window.printed')) as { missing: number; colors: number[] };
+    assert.deepEqual([missing, colors.includes(LINE.light), colors.includes(LINE.dark)], [0, true, false]);
+  },
+  { browser: { colorScheme: 'dark' } },
+);
