@@ -62,7 +62,11 @@ export function onSignedOut(tell: () => void): void {
 /** The body of a success; what is none is thrown. */
 export async function answerOf<T>(request: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await request;
-  if (response.status === 401) tellSignedOut();
+  if (response.status === 401) {
+    tellSignedOut();
+    // It is read after signing in again, beside what it refused.
+    throw new ApiError(401, { code: 'unauthorized', message: 'The session had ended, so this was not done.' });
+  }
   if (!response.ok) throw errorOf(response.status, error);
   return data as T;
 }

@@ -1,13 +1,15 @@
 // The frame of every page: where one is, which environment this is, and the way to everything else.
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { Activity, lazy, Suspense, useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Mode } from '../api/client.ts';
 import { sessionsQuery, signOut, useSessions } from '../api/session.ts';
+import type { Session } from '../api/session.ts';
+import { SignIn } from '../pages/sign-in.tsx';
 import { setPreference, usePreferences } from '../preferences.ts';
 import type { Theme } from '../preferences.ts';
 import { Away } from './away.tsx';
-import { useMay, useMode } from './environment.ts';
+import { SessionContext, useMay, useMode } from './environment.ts';
 import { useKeptFocus } from './kept-focus.ts';
 import { Logo } from './logo.tsx';
 import { useRefusal } from './notices.tsx';
@@ -19,12 +21,41 @@ import { visible } from '../words/visible.ts';
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 
+const ENDED =
+  'The session has ended. What is written on the page, and not sent, is still there when you have signed in.';
+
+/** While nobody is signed in the page is out of sight, but stays: what is written in its forms is there afterwards. */
 export function Shell() {
+  const mode = useMode();
+  const navigate = useNavigate();
+  const session = useSessions().find((candidate) => candidate.mode === mode);
+  const last = useRef<Session>(null);
+  if (session !== undefined) last.current = session;
+  const shown = last.current?.mode === mode ? last.current : null;
+  const onDone = async (signedIn: Mode): Promise<void> => {
+    if (signedIn !== mode) await navigate({ to: '/$mode', params: { mode: signedIn } });
+  };
+  return (
+    <>
+      {session === undefined && <SignIn mode={mode} note={shown !== null && ENDED} onDone={onDone} />}
+      {shown !== null && (
+        <Activity mode={session === undefined ? 'hidden' : 'visible'}>
+          <SessionContext value={shown}>
+            <Frame />
+          </SessionContext>
+        </Activity>
+      )}
+    </>
+  );
+}
+
+function Frame() {
   const mode = useMode();
   const [isSearching, setSearching] = useState(false);
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useKeptFocus(main);
+  useFocusAsBefore();
   useSearchKeys(() => setSearching(true));
   useEffect(() => {
     document.documentElement.dataset['mode'] = mode;
@@ -68,6 +99,15 @@ function Content() {
       </Empty>
     </Page>
   );
+}
+
+/** Where the focus was when the page went out of sight, it is again. */
+function useFocusAsBefore(): void {
+  const focused = useRef<Element>(null);
+  useLayoutEffect(() => {
+    if (focused.current instanceof HTMLElement) focused.current.focus();
+    return () => void (focused.current = document.activeElement);
+  }, []);
 }
 
 function useSearchKeys(open: () => void): void {
@@ -148,7 +188,7 @@ const THEME_WORD: Record<Theme, string> = { system: 'as the system', light: 'lig
 function Settings() {
   const mode = useMode();
   const { theme, isUtc } = usePreferences();
-  const session = useSessions().find((candidate) => candidate.mode === mode);
+  const session = useContext(SessionContext);
   const client = useQueryClient();
   const navigate = useNavigate();
   const refuse = useRefusal();

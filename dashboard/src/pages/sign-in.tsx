@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { ApiError } from '../api/client.ts';
+import type { Mode } from '../api/client.ts';
 import { sessionsQuery, signIn, useSessions } from '../api/session.ts';
 import { Logo } from '../components/logo.tsx';
 import { Field } from '../components/field.tsx';
@@ -10,10 +11,31 @@ import { useOnce } from '../components/once.ts';
 import type { Search } from '../router.tsx';
 import { visible } from '../words/visible.ts';
 
-export function SignIn() {
-  const search: Search = useSearch({ strict: false });
+export function SignInPage() {
+  const { mode, reason }: Search = useSearch({ strict: false });
+  const navigate = useNavigate();
+  return (
+    <SignIn
+      mode={mode === 'live' || mode === 'test' ? mode : undefined}
+      note={reason === 'link' && LATE_LINK}
+      onDone={(signedIn) => navigate({ to: '/$mode', params: { mode: signedIn } })}
+    />
+  );
+}
+
+const LATE_LINK =
+  'That link has been used or is too old: each works once, within ten minutes of the start. An API key always works.';
+
+type Props = {
+  mode: Mode | undefined;
+  /** Why one has to sign in, where that is not plain. */
+  note: string | false;
+  onDone: (mode: Mode) => Promise<void>;
+};
+
+/** `mode`: the environment that is wanted; the key decides which one it is. */
+export function SignIn({ mode, note, onDone }: Props) {
   const sessions = useSessions();
-  const mode = search['mode'];
   useEffect(() => {
     document.title = 'Sign in · Postrider';
     if (mode === undefined) delete document.documentElement.dataset['mode'];
@@ -23,15 +45,10 @@ export function SignIn() {
     <main className="sign-in">
       <div className="row">
         <Logo size={28} />
-        <h1>Sign in{mode === 'live' || mode === 'test' ? ` to ${mode}` : ' to Postrider'}</h1>
+        <h1>Sign in to {mode ?? 'Postrider'}</h1>
       </div>
-      {search['reason'] === 'link' && (
-        <p className="callout wait">
-          That link has been used or is too old: each works once, within ten minutes of the start. An API key always
-          works.
-        </p>
-      )}
-      <KeyForm />
+      {note !== false && <p className="callout wait">{note}</p>}
+      <KeyForm asked={mode ?? 'test'} onDone={onDone} />
       {sessions.map((session) => (
         <p key={session.mode}>
           <a href={`/${session.mode}`}>Go on in {session.mode}</a>
@@ -42,20 +59,15 @@ export function SignIn() {
   );
 }
 
-function KeyForm() {
-  const search: Search = useSearch({ strict: false });
-  const asked = search['mode'] === 'live' ? 'live' : 'test';
+function KeyForm({ asked, onDone }: { asked: Mode; onDone: Props['onDone'] }) {
   const [key, setKey] = useState('');
   const client = useQueryClient();
-  const navigate = useNavigate();
   const { run, isBusy, error } = useOnce(async () => {
     const { mode } = await signIn(key.trim());
     // Who was signed in before may still be on its way, and would be taken for the answer to who is now.
     await client.cancelQueries({ queryKey: sessionsQuery.queryKey });
     await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
-    const next = search['next'] ?? '';
-    // Only a page of this environment: an address from elsewhere must not decide where one ends up.
-    await navigate({ href: new RegExp(`^/${mode}([/?#]|$)`).test(next) ? next : `/${mode}` });
+    await onDone(mode);
   });
   return (
     <form onSubmit={run}>

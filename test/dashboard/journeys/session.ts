@@ -109,19 +109,51 @@ journey(
 );
 
 journey(
-  'a page whose key is revoked leads to signing in by what is done on it, and back',
+  'a form that is refused as the session has ended is there again after signing in, as it was left',
   async ({ page }) => {
     const admin = new Api(service, await createKey(service, 'test', 'admin'));
-    const asked = { mode: 'test', scopes: ['publish'] };
-    const key = await admin.expect<{ id: string; secret: string }>(201, 'POST', '/v1/api-keys', asked);
-    await signIn(page, key.secret);
+    const asked = { mode: 'test', scopes: ['publish', 'read', 'manage'] };
+    const first = await admin.expect<{ id: string; secret: string }>(201, 'POST', '/v1/api-keys', asked);
+    const second = await admin.expect<{ id: string; secret: string }>(201, 'POST', '/v1/api-keys', asked);
+    const dialog = page.getByRole('dialog', { name: 'Add a destination' });
+    await signIn(page, first.secret);
+    await page.goto('/test/destinations');
+    await page.getByRole('button', { name: 'Add a destination' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('Half written');
+    await dialog.getByLabel('URL').fill('https://example.com/webhooks');
+    await admin.expect(204, 'DELETE', `/v1/api-keys/${first.id}`);
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByLabel('API key').fill(second.secret);
+    await dialog.waitFor({ state: 'hidden' });
+    await page.keyboard.press('Enter');
+    await dialog.getByText('The session had ended, so this was not done.').waitFor();
+    assert.equal(await dialog.getByLabel('Name', { exact: true }).inputValue(), 'Half written');
+    await dialog.getByLabel('URL').and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Add a destination' }).and(page.locator(':focus')).waitFor();
+
     await page.goto('/test/send');
     await page.getByLabel('Type').fill('order.shipped');
-    await admin.expect(204, 'DELETE', `/v1/api-keys/${key.id}`);
+    await page.getByLabel('Body').fill('{"order_id":"A-1"}');
+    await admin.expect(204, 'DELETE', `/v1/api-keys/${second.id}`);
     await page.getByRole('button', { name: 'Send to test' }).click();
     await page.getByLabel('API key').fill(await createKey(service, 'test', 'publish'));
     await page.keyboard.press('Enter');
-    await page.waitForURL(/\/test\/send$/);
+    await page.getByRole('button', { name: 'Send to test' }).and(page.locator(':focus')).press('Enter');
+    await page.getByText(/^evt_/).waitFor();
+    assert.equal(await page.getByLabel('Body').inputValue(), '{"order_id":"A-1"}');
+  },
+  { scopes: null },
+);
+
+journey(
+  'a key of the other environment leads there, also from where a session has ended',
+  async ({ page }) => {
+    await page.goto('/test/events');
+    await page.getByLabel('API key').fill(await createKey(service, 'live'));
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/live$/);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
   },
   { scopes: null },
 );
