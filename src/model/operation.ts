@@ -66,7 +66,8 @@ export function advance(
   const done = operation.done + met.done;
   const failed = operation.failed + met.failed;
   const skipped = operation.skipped + met.skipped;
-  const next = { ...operation, rev: operation.rev + 1, position: step.position, updatedAt: step.now };
+  const updatedAt = Math.max(operation.updatedAt, step.now);
+  const next = { ...operation, rev: operation.rev + 1, position: step.position, updatedAt };
   if (step.end === null) return { ...next, total, done, failed, skipped };
   const metCount = done + failed + skipped;
   return {
@@ -90,5 +91,5 @@ export function act(operation: Operation, action: OperationAction, now: number):
   if (operation.status === status) return operation;
   if (operation.finishedAt !== null) return 'ended';
   const finishedAt = action === 'cancel' ? now : null;
-  return { ...operation, status, rev: operation.rev + 1, updatedAt: now, finishedAt };
+  return { ...operation, status, rev: operation.rev + 1, updatedAt: Math.max(operation.updatedAt, now), finishedAt };
 }

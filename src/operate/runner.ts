@@ -157,7 +157,7 @@ export class Runner {
     one.position = { phase: 'working', place: next ?? START };
     if (step === null && next !== null) return;
     const stored = await this.#advance(one, { ...NOTHING_DONE, ...step }, next === null ? 'done' : null);
-    if (stored.result === 'advanced') onStored(stored, stored.operation.updatedAt);
+    if (stored.result === 'advanced') onStored(stored, stored.now);
     if (stored.result === 'stale') one.position = before;
   }
 
@@ -186,7 +186,7 @@ export class Runner {
       this.#running.delete(operation.id);
       onEnded(stored.operation);
     }
-    return stored;
+    return { ...stored, now };
   }
 
   /** The one destination that it is about has been deleted: nothing can be sent any more. */

@@ -140,7 +140,7 @@ export function applyChange(before: Destination, change: Change, now: number): D
     ...before,
     ...withoutAbsent(change),
     headers: change.headers === undefined ? before.headers : mergeHeaders(before.headers, change.headers),
-    updatedAt: now,
+    updatedAt: Math.max(before.updatedAt, now),
   };
   if (change.status !== undefined) after.pausedReason = change.status === 'paused' ? 'manual' : null;
   return after;

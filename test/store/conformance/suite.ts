@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Store } from '../../../src/store/store.ts';
 import { Scene } from '../scene.ts';
 import { testAccepting } from './accepting.ts';
+import { testClocks } from './clocks.ts';
 import { testConfiguration } from './configuration.ts';
 import { testFollowing } from './following.ts';
 import { testInterleavings } from './interleavings.ts';
@@ -39,6 +40,7 @@ export function testStore(name: string, makeStore: MakeStore, { propertyRuns }: 
     testLists(makeScene, propertyRuns);
     testMaintenance(makeScene);
     testStats(makeScene);
+    testClocks(makeScene);
     testInterleavings(makeScene, propertyRuns);
   });
 }

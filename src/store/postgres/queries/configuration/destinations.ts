@@ -110,7 +110,7 @@ export const updateDestination: Write<'updateDestination'> = ({ write, sealer },
     // What was known is known of the receiver that it had.
     if (before.url !== after.url) void tx.change(DELETE_HEALTH, key);
     else if (before.status === 'paused' && after.status === 'active') void tx.change(FORGET_FAILURES, key);
-    void tx.change(UPDATE, [idBytes(id), version, now, ...valuesOf(after, sealer)]);
+    void tx.change(UPDATE, [idBytes(id), version, after.updatedAt, ...valuesOf(after, sealer)]);
     void leaveBarrier(tx, { destinationId: id, environment, version });
     provedByVersion(tx, id, version);
     return after;

@@ -111,9 +111,9 @@ function valuesOf(row: StoredDelivery, names: readonly string[]): BatchRow {
   return [row.shard, ...names.map((name) => row[name as keyof StoredDelivery])];
 }
 
-/** The row as a move leaves it. Attempts are counted by whoever records one. */
-export function toMovedRow(row: StoredDelivery, state: DeliveryState, updatedAt: number): StoredDelivery & StateRow {
-  return { ...row, ...toStateRow(state), updated_at: updatedAt, rev: row.rev + 1 };
+/** The row as a move leaves it, by a clock that may be behind. Attempts are counted by whoever records one. */
+export function toMovedRow(row: StoredDelivery, state: DeliveryState, now: number): StoredDelivery & StateRow {
+  return { ...row, ...toStateRow(state), updated_at: Math.max(row.updated_at, now), rev: row.rev + 1 };
 }
 
 export function countOut(change: BacklogChange, row: StoredDelivery): void {

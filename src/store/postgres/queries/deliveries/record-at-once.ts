@@ -58,7 +58,7 @@ const RECORD = statementOfOneMachine<Ended | Left>(
     RETURNING d.shard, d.id, d.environment, d.event_id, d.destination_id, d.subscription_id, d.origin, r.status,
               r.dead_reason, d.rev + 1 AS rev, r.schedule_position, d.attempt_count + 1 AS attempt_count,
               ${APPENDED} AS response_codes,
-              $${NOW}::int8 AS updated_at, r.completed_at, ${RESULT_NAMES}
+              greatest(d.updated_at, $${NOW}::int8) AS updated_at, r.completed_at, ${RESULT_NAMES}
   ),
   done AS (INSERT INTO done_deliveries (${DONE_NAMES}) SELECT ${DONE_NAMES} FROM ended),
   moved AS (${moveOn('r', `${IS_EXPECTED} AND r.due_at IS NOT NULL`, NOW)}, ${RESULT_NAMES}),

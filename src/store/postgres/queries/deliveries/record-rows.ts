@@ -37,7 +37,8 @@ export const FINISH = batchStatement<OpenStored>(
 export const moveOn = (rows: string, condition: string, now: number): string => `
     UPDATE open_deliveries d
     SET status = r.status, due_at = r.due_at, schedule_position = r.schedule_position,
-        attempt_count = d.attempt_count + 1, response_codes = ${APPENDED}, updated_at = $${now}::int8,
+        attempt_count = d.attempt_count + 1, response_codes = ${APPENDED},
+        updated_at = greatest(d.updated_at, $${now}::int8),
         rev = d.rev + 1, scheduled_at = NULL, fallback_status = NULL, dead_reason = NULL, completed_at = NULL
     FROM ${rows}
     WHERE ${condition} AND d.id = r.id AND d.rev = r.rev AND ${IS_LIVE}
@@ -60,7 +61,7 @@ export const REVIVE = batchStatement<Moved>(
   ({ rows, inShard, next }) => `
     UPDATE done_deliveries d
     SET status = ${SUCCEEDED}, dead_reason = NULL, completed_at = r.completed_at, attempt_count = d.attempt_count + 1,
-        response_codes = ${APPENDED}, updated_at = $${next}::int8, rev = d.rev + 1
+        response_codes = ${APPENDED}, updated_at = greatest(d.updated_at, $${next}::int8), rev = d.rev + 1
     FROM ${rows}
     WHERE ${inShard('d')} AND d.id = r.id AND ${HAS_EXPIRED}
     RETURNING d.shard, d.id, d.destination_id, d.attempt_count`,
@@ -72,7 +73,8 @@ const growHistory = (table: string): BatchStatement<Moved> =>
     { id: 'uuid', response_code: 'int2' },
     ({ rows, inShard, next }) => `
       UPDATE ${table} d
-      SET attempt_count = d.attempt_count + 1, response_codes = ${APPENDED}, updated_at = $${next}::int8
+      SET attempt_count = d.attempt_count + 1, response_codes = ${APPENDED},
+          updated_at = greatest(d.updated_at, $${next}::int8)
       FROM ${rows}
       WHERE ${inShard('d')} AND d.id = r.id
       RETURNING d.shard, d.id, d.destination_id, d.attempt_count`,

@@ -28,7 +28,8 @@ const SELECT_ACTIVE = statement<{ id: Uint8Array; environment: number }>(
 
 const PAUSE = statement<{ id: Uint8Array }>(
   'destinations_pause',
-  `UPDATE destinations SET status = 1, paused_reason = $2::int2, version = $3::int8, updated_at = $4::int8
+  `UPDATE destinations SET status = 1, paused_reason = $2::int2, version = $3::int8,
+          updated_at = greatest(updated_at, $4::int8)
    WHERE id = $1 AND status = 0 AND deleted_at IS NULL
    RETURNING id`,
 );

@@ -23,7 +23,8 @@ const MOVE_OPEN = statement<OpenStored>(
   'open_deliveries_move',
   `UPDATE open_deliveries d
    SET status = $4::int2, dead_reason = $5::int2, completed_at = $6::int8, due_at = $7::int8, scheduled_at = $8::int8,
-       fallback_status = $9::int2, schedule_position = $10::int4, updated_at = $11::int8, rev = rev + 1
+       fallback_status = $9::int2, schedule_position = $10::int4,
+       updated_at = greatest(updated_at, $11::int8), rev = rev + 1
    WHERE d.shard = $1::int2 AND d.id = $2 AND d.rev = $3::int4
    RETURNING ${ALL_OPEN}`,
 );

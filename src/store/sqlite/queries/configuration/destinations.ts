@@ -113,7 +113,7 @@ export const updateDestination: Write<'updateDestination'> = (context, { environ
     // What was known is known of the receiver that it had.
     if (before.url !== after.url) sql(DELETE_HEALTH).run(row.key);
     else if (before.status === 'paused' && after.status === 'active') sql(FORGET_FAILURES).run(row.key);
-    sql(UPDATE).run(raiseConfig(sql, environment), ...changeableValues(after, sealer), now, row.key);
+    sql(UPDATE).run(raiseConfig(sql, environment), ...changeableValues(after, sealer), after.updatedAt, row.key);
     return after;
   });
 };

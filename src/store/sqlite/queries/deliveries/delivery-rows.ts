@@ -30,7 +30,7 @@ export const SELECT_OPEN = statement<OpenRowWithDestination>(`
 const WRITE_STATE = statement(`
   UPDATE deliveries
   SET status = ?1, dead_reason = ?2, completed_at = ?3, due_at = ?4, scheduled_at = ?5, fallback_status = ?6,
-      schedule_position = ?7, updated_at = ?8, rev = rev + 1
+      schedule_position = ?7, updated_at = max(updated_at, ?8), rev = rev + 1
   WHERE id = ?9`);
 
 /** Writes a move of a delivery that no attempt belongs to (transitions.ts): the row stands where the move says. */

@@ -53,14 +53,15 @@ const MOVE_ON = statement(`
   SET status = ?1, dead_reason = ?2, completed_at = ?3, due_at = ?4, schedule_position = ?5,
       attempt_count = attempt_count + 1,
       response_codes = ${appendCode('?6')},
-      updated_at = ?7,
+      updated_at = max(updated_at, ?7),
       rev = rev + 1, scheduled_at = NULL, fallback_status = NULL
   WHERE id = ?8 AND rev = ?9`);
 
 // Names no indexed column, so it touches no index.
 const GROW_HISTORY = statement(`
   UPDATE deliveries
-  SET attempt_count = attempt_count + 1, response_codes = ${appendCode('?1')}, updated_at = ?2
+  SET attempt_count = attempt_count + 1, response_codes = ${appendCode('?1')},
+      updated_at = max(updated_at, ?2)
   WHERE id = ?3`);
 
 const INSERT_ATTEMPT = statement(`
@@ -72,7 +73,7 @@ const DROP_BODY = statement('UPDATE attempts SET response_body = NULL WHERE deli
 
 // Nothing happens to a destination that is paused or deleted already.
 const PAUSE = statement<{ id: Uint8Array; environment: number }>(`
-  UPDATE destinations SET status = 1, paused_reason = ?, updated_at = ?
+  UPDATE destinations SET status = 1, paused_reason = ?, updated_at = max(updated_at, ?)
   WHERE key = ? AND status = 0 AND deleted_at IS NULL
   RETURNING id, environment`);
 
