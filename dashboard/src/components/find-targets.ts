@@ -2,7 +2,9 @@
 // for that time; names and hosts are looked for among the destinations.
 import type { QueryClient } from '@tanstack/react-query';
 import { answerOf, api, ApiError } from '../api/client.ts';
-import type { Destination, Mode } from '../api/client.ts';
+import type { Mode } from '../api/client.ts';
+import { destinationSteps, isFoundBy } from '../api/destination-steps.ts';
+import type { ListedDestination } from '../api/destination-steps.ts';
 import { deliveryQuery, destinationQuery, eventQuery, operationQuery } from '../api/queries.ts';
 import { parseId } from '../words/ids.ts';
 import type { ParsedId } from '../words/ids.ts';
@@ -19,24 +21,23 @@ export type Target = {
 const FOUND_MAX = 8;
 /** Of 100 rows each: a search must not read a whole store. */
 const PAGES_MAX = 3;
-export const DESTINATIONS_MAX = 2_000;
 /** An id may be drawn a moment before or after its row's time is. */
 const SLACK_MS = 5_000;
 
-export async function findTargets(
-  client: QueryClient,
-  mode: Mode,
-  text: string,
-  signal: AbortSignal,
-): Promise<Target[]> {
+/** `searched`: how many destinations, the newest, where there are more of them; else null. */
+export type Found = { targets: Target[]; searched: number | null };
+
+export async function findTargets(client: QueryClient, mode: Mode, text: string, signal: AbortSignal): Promise<Found> {
   const id = parseId(text);
-  if (id !== null) return id.isWhole ? findWhole(client, mode, id) : findBeginning(client, mode, id, signal);
-  const targets = (await findDestinations(client, mode, text)).map((found) => targetOf(mode, 'dst', found.id, found));
+  if (id?.isWhole) return { targets: await findWhole(client, mode, id), searched: null };
+  if (id !== null && id.kind !== 'dst') return { targets: await findBeginning(mode, id, signal), searched: null };
+  const found = await findDestinations(client, mode, text);
   if (/^[\w-]+(\.[\w-]+)+(\.\*{1,2})?$/.test(text)) {
     const search = { type: text };
-    targets.push({ key: 'type', label: text, note: 'events of this type', open: open(mode, '/$mode/events', search) });
+    const target = { key: 'type', label: text, note: 'events of this type', open: open(mode, '/$mode/events', search) };
+    found.targets.push(target);
   }
-  return targets.slice(0, FOUND_MAX);
+  return found;
 }
 
 async function findWhole(client: QueryClient, mode: Mode, { kind, text }: ParsedId): Promise<Target[]> {
@@ -60,15 +61,10 @@ async function findSubscription(mode: Mode, id: string): Promise<Target> {
 }
 
 async function findBeginning(
-  client: QueryClient,
   mode: Mode,
   { kind, text, since, until }: ParsedId,
   signal: AbortSignal,
 ): Promise<Target[]> {
-  if (kind === 'dst') {
-    const found = (await allDestinations(client, mode)).filter(({ id }) => id.startsWith(text));
-    return found.slice(0, FOUND_MAX).map((destination) => targetOf(mode, kind, destination.id, destination));
-  }
   if (kind !== 'dlv' && kind !== 'evt') return [];
   const ids: string[] = [];
   let cursor: string | undefined;
@@ -100,45 +96,21 @@ function timeOf(ms: number): string {
   return new Date(Math.min(Math.max(ms, 0), Date.UTC(9998, 0))).toISOString();
 }
 
-async function findDestinations(client: QueryClient, mode: Mode, text: string): Promise<Destination[]> {
-  const wanted = text.toLowerCase();
-  const all = await allDestinations(client, mode);
-  return all.filter(
-    ({ name, url }) => name?.toLowerCase().includes(wanted) || hostOf(url).toLowerCase().includes(wanted),
-  );
+/** What is more than a search shows, or looks at, is on the page that can go on with it. */
+async function findDestinations(client: QueryClient, mode: Mode, text: string): Promise<Found> {
+  const { pages } = await client.fetchInfiniteQuery(destinationSteps(mode, undefined));
+  const read = pages.flatMap(({ destinations }) => destinations);
+  const found = read.filter((destination) => isFoundBy(text, destination));
+  const targets = found.slice(0, FOUND_MAX).map((destination) => targetOf(mode, 'dst', destination.id, destination));
+  const isPart = pages.at(-1)!.next !== null;
+  if (isPart || found.length > FOUND_MAX) {
+    const label = `All destinations with “${text}”`;
+    targets.push({ key: 'all', label, note: 'search', open: open(mode, '/$mode/destinations', { search: text }) });
+  }
+  return { targets, searched: isPart ? read.length : null };
 }
 
-const allKey = (mode: Mode) => [mode, 'all-destinations'];
-
-/** Whether there are more destinations than the last search looked at. */
-export function isPartSearched(client: QueryClient, mode: Mode): boolean {
-  const all = client.getQueryData<Destination[]>(allKey(mode)) ?? [];
-  return all.length >= DESTINATIONS_MAX;
-}
-
-/** The newest, kept for a minute. */
-function allDestinations(client: QueryClient, mode: Mode): Promise<Destination[]> {
-  return client.fetchQuery({
-    queryKey: allKey(mode),
-    staleTime: 60_000,
-    queryFn: async () => {
-      const all: Destination[] = [];
-      let cursor: string | null = null;
-      while (all.length < DESTINATIONS_MAX) {
-        const query: { limit: number; cursor?: string } = cursor === null ? { limit: 100 } : { limit: 100, cursor };
-        const page: { data: Destination[]; next_cursor: string | null } = await answerOf(
-          api(mode).GET('/v1/destinations', { params: { query } }),
-        );
-        all.push(...page.data);
-        cursor = page.next_cursor;
-        if (cursor === null) break;
-      }
-      return all;
-    },
-  });
-}
-
-function targetOf(mode: Mode, kind: string, id: string, destination?: Destination): Target {
+function targetOf(mode: Mode, kind: string, id: string, destination?: ListedDestination): Target {
   if (kind === 'dlv')
     return { key: id, label: id, note: 'delivery', open: open(mode, '/$mode/deliveries/$id', {}, id) };
   if (kind === 'evt') return { key: id, label: id, note: 'event', open: open(mode, '/$mode/events/$id', {}, id) };

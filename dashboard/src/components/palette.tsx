@@ -5,11 +5,13 @@ import { useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useEffect, useState } from 'react';
 import { BareDialog } from './dialog.tsx';
 import { useMay, useMode } from './environment.ts';
-import { DESTINATIONS_MAX, findTargets, isPartSearched } from './find-targets.ts';
-import type { Target } from './find-targets.ts';
+import { findTargets } from './find-targets.ts';
+import type { Found, Target } from './find-targets.ts';
 import { PAGES } from './pages.ts';
 import { count } from '../words/numbers.ts';
 import { setPreference, usePreferences } from '../preferences.ts';
+
+const NOTHING: Found = { targets: [], searched: null };
 
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
@@ -24,7 +26,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
     staleTime: 5_000,
   });
   const matching = commands.filter(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()));
-  const items: Target[] = [...(wanted.length > 1 ? (found.data ?? []) : []), ...matching];
+  const { targets, searched } = wanted.length > 1 && found.data !== undefined ? found.data : NOTHING;
+  const items: Target[] = [...targets, ...matching];
   const go = useGo(onClose);
   const isSearching = wanted !== text.trim() || (found.isFetching && items.length === 0);
   // Enter while there is nothing yet that it could choose: it chooses the first hit for this text when that comes.
@@ -68,17 +71,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
           )}
         </Autocomplete.List>
         <div className="hint" role="status">
-          {items.length === 0 && (found.isFetching ? 'Searching…' : sayNothing(isPartSearched(client, mode)))}
+          {items.length === 0 && (found.isFetching ? 'Searching…' : 'Nothing found.')}
+          {searched !== null && `Of destinations, the newest ${count(searched)} were searched.`}
         </div>
       </Autocomplete.Root>
     </BareDialog>
   );
-}
-
-function sayNothing(isPart: boolean): string {
-  return isPart
-    ? `Nothing found; of destinations, the newest ${count(DESTINATIONS_MAX)} were searched.`
-    : 'Nothing found.';
 }
 
 function useCommands(): Target[] {

@@ -76,7 +76,9 @@ const STATE = {
 };
 
 /** How it is doing, where that is known; why it is paused, where it is. */
-export function DestinationBadge({ destination, state }: { destination: Destination; state: State | undefined }) {
+type BadgeProps = { destination: Pick<Destination, 'status' | 'paused_reason'>; state: State | undefined };
+
+export function DestinationBadge({ destination, state }: BadgeProps) {
   if (destination.status === 'active') {
     return state === undefined || state === 'paused' ? <Badge tone="idle">Active</Badge> : STATE[state];
   }

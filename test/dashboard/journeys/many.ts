@@ -58,14 +58,51 @@ journey('of very many attempts the last ones are shown, and the first on request
   assert.equal(await attempts.count(), 150);
 });
 
-journey('a search that did not look at all destinations says so where it finds nothing', async ({ page }) => {
+const DESTINATIONS = 2_101;
+
+journey('a search of destinations says how many it looked at, and goes on to the oldest', async ({ page }) => {
   const { brokenDestination } = traffic();
+  const destinations = Array.from({ length: DESTINATIONS }, (_, index) => ({
+    ...brokenDestination,
+    id: `dst_${index}`,
+    name: index === DESTINATIONS - 1 ? 'The oldest of all' : `Customer ${index}`,
+  }));
   await page.route('**/v1/destinations?**', (route) => {
-    const data = Array.from({ length: 100 }, (_, index) => ({ ...brokenDestination, id: `dst_${index}` }));
-    return route.fulfill({ json: { data, has_more: true, next_cursor: 'on' } });
+    const { searchParams: query } = new URL(route.request().url());
+    const from = Number(query.get('cursor') ?? 0);
+    const data = destinations.slice(from, from + Number(query.get('limit')));
+    const next = from + data.length < DESTINATIONS ? String(from + data.length) : null;
+    return route.fulfill({ json: { data, has_more: next !== null, next_cursor: next } });
   });
   await page.goto('/test');
   await page.getByRole('button', { name: /^Search/ }).click();
-  await page.getByRole('combobox', { name: 'Search' }).fill('older than those');
-  await page.getByText('Nothing found; of destinations, the newest 2,000 were searched.').waitFor();
+  const search = page.getByRole('combobox', { name: 'Search', exact: true });
+  await search.fill('customer');
+  await page.getByText('Of destinations, the newest 2,000 were searched.').waitFor();
+  await search.fill('oldest of');
+  await page.locator('[role=option][data-highlighted]', { hasText: 'All destinations with “oldest of”' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/destinations\?search=oldest/);
+  const status = page.locator('main').getByRole('status');
+  await status.getByText('0 found, the newest 2,000 searched.').waitFor();
+  await page.getByRole('button', { name: 'Search 2,000 more' }).click();
+  await page.getByRole('link', { name: 'The oldest of all' }).waitFor();
+  await status.getByText('1 found, all 2,101 searched.').waitFor();
+  await page.getByLabel('Name, URL or id').fill('customer');
+  await status.getByText('2,100 found, all 2,101 searched; the newest 100 of them are shown.').waitFor();
+  assert.equal(await page.locator('tbody tr').count(), 100);
+});
+
+journey('a destination is found as soon as it is made', async ({ page }) => {
+  const { url } = await startReceiver(scope, ok);
+  await page.goto('/test/destinations?search=made%20just%20now');
+  await page.locator('main').getByRole('status').getByText('0 found').waitFor();
+  await page.getByRole('button', { name: 'Add a destination' }).click();
+  await page.getByLabel('URL', { exact: true }).fill(url);
+  await page.getByLabel('Name', { exact: true }).fill('Made just now');
+  await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByRole('button', { name: 'I have stored it' }).click();
+  await page.getByRole('heading', { name: 'Made just now' }).waitFor();
+  await page.goBack();
+  await page.getByRole('link', { name: 'Made just now' }).waitFor();
 });
