@@ -51,10 +51,6 @@ export class BoundedMatcher {
     this.#largeEvents = new LargeEvents(this.#indexed, options);
   }
 
-  get size(): number {
-    return this.#indexed.size;
-  }
-
   /** Adds a subscription, or replaces the one with its id. */
   add(entry: MatchEntry): void {
     this.remove(entry.id);

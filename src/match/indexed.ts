@@ -27,10 +27,6 @@ export class IndexedMatcher {
   /** The patterns that are event types with one segment more than another, by that other. */
   readonly #longer = new Map<string, Bucket<string>>();
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   get(id: SubscriptionId): MatchEntry | undefined {
     return this.#entries.get(id);
   }

@@ -31,13 +31,11 @@ export const BACKGROUND_STEPS = [
 export type BackgroundStep = (typeof BACKGROUND_STEPS)[number];
 
 export interface Loop {
-  readonly name: string;
   start(): void;
   /** Resolves when a step under way has ended; no step begins after that. */
   stop(): Promise<void>;
   /** Asks for a step as soon as possible instead of at the next interval. */
   wake(): void;
-  stats(): { steps: number; failures: number };
 }
 
 /** What a step says about the next one: at once (there is more to do) or after the interval. */
@@ -58,7 +56,6 @@ export function createLoop<Name extends string>(options: {
   let running: Promise<void> | null = null;
   let isWoken = false;
   let isStopped = true;
-  const counts = { steps: 0, failures: 0 };
 
   const runStep = async (): Promise<void> => {
     isWoken = false;
@@ -66,10 +63,8 @@ export function createLoop<Name extends string>(options: {
     try {
       result = await step();
     } catch (error) {
-      counts.failures++;
       onError(error, name);
     }
-    counts.steps++;
     running = null;
     schedule(result === 'more' ? betweenStepsMs : isWoken ? 0 : intervalMs);
   };
@@ -85,7 +80,6 @@ export function createLoop<Name extends string>(options: {
   };
 
   return {
-    name,
     start() {
       if (!isStopped) return;
       isStopped = false;
@@ -101,6 +95,5 @@ export function createLoop<Name extends string>(options: {
       isWoken = true;
       if (running === null) schedule(0);
     },
-    stats: () => ({ ...counts }),
   };
 }

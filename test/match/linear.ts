@@ -11,8 +11,8 @@ import { unlimitedWork } from './unlimited-work.ts';
 export class LinearMatcher implements Matcher {
   readonly #entries = new Map<SubscriptionId, MatchEntry>();
 
-  get size(): number {
-    return this.#entries.size;
+  entries(): Iterable<MatchEntry> {
+    return this.#entries.values();
   }
 
   add(entry: MatchEntry): void {

@@ -26,6 +26,8 @@ function idsOf(matcher: SyncMatcher, type: string, body = '{}'): string[] {
   return matchWith(matcher, type, textOf(body)).map(({ id }) => id.slice('sub_'.length));
 }
 
+const sizeOf = (matcher: SyncMatcher): number => [...matcher.entries()].length;
+
 const unread = { parse: (): never => assert.fail('the body was read') };
 const valueOf = (value: unknown) => ({ parse: () => value });
 const textOf = (text: string) => ({ parse: () => parseBody(text) });
@@ -50,7 +52,7 @@ for (const [name, createMatcher] of [
       assert.deepEqual(idsOf(matcher, 'order.paid'), ['1', '2', '3', '4', '5']);
       assert.deepEqual(idsOf(matcher, 'order.paid.late'), ['1', '4', '6']);
       assert.deepEqual(idsOf(matcher, 'user.made'), ['1']);
-      assert.equal(matcher.size, 6);
+      assert.equal(sizeOf(matcher), 6);
     });
 
     test('returns what was added', () => {
@@ -116,7 +118,7 @@ for (const [name, createMatcher] of [
       matcher.remove('sub_2');
       matcher.remove('sub_3');
       assert.deepEqual(idsOf(matcher, 'a.b', '{"v":1}'), []);
-      assert.equal(matcher.size, 0);
+      assert.equal(sizeOf(matcher), 0);
       assert.deepEqual(matchWith(matcher, 'a.b', unread), []);
     });
 
@@ -124,7 +126,7 @@ for (const [name, createMatcher] of [
       const matcher = createMatcher();
       matcher.add(entryOf('1', 'a.b', '{"$.v":1}'));
       matcher.add(entryOf('1', 'c.*', '{"$.v":2}'));
-      assert.equal(matcher.size, 1);
+      assert.equal(sizeOf(matcher), 1);
       assert.deepEqual(idsOf(matcher, 'a.b', '{"v":1}'), []);
       assert.deepEqual(idsOf(matcher, 'c.d', '{"v":2}'), ['1']);
     });
@@ -246,7 +248,7 @@ test('the indexed matcher does what the linear one does, whatever happens', () =
           found += expected.length;
           assert.deepEqual(matchWith(indexed, one.type, textOf(one.body)), expected);
         }
-        assert.equal(indexed.size, linear.size);
+        assert.equal(sizeOf(indexed), sizeOf(linear));
       }
     }),
     { numRuns: 500 },

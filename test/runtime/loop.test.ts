@@ -23,9 +23,8 @@ test('steps follow at the interval, at once when there is more, and go on after 
   });
   loop.start();
   await clock.run(3_500);
-  assert.deepEqual(times.slice(0, 6), [0, 1_000, 1_000, 1_000, 2_000, 3_000]);
+  assert.deepEqual(times, [0, 1_000, 1_000, 1_000, 2_000, 3_000]);
   assert.equal(errors.length, 1);
-  assert.deepEqual(loop.stats(), { steps: 6, failures: 1 });
 });
 
 test('a wake during a step brings another one at once, and not two together', async () => {

@@ -15,7 +15,7 @@ type Link = {
 };
 
 /** `whereToLook`: the command that lists what a gap has swallowed. */
-export function createLink({ url }: Connection, whereToLook: string, onFirst: () => void = () => undefined): Link {
+export function createLink({ url }: Connection, whereToLook: string, onFirst: () => void): Link {
   let brokeAt: number | null = null;
   let isConnected = false;
   /** By the service's clock where it has said anything. */
