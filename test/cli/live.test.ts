@@ -109,8 +109,7 @@ test('listen posts what is accepted, signed, byte for byte, and changes nothing 
 test('listen finds what another event overtook on its way into the store while nobody listened', async (t) => {
   // A real service lets one event overtake another only now and then: this one says that it has.
   const eventOf = (letter: string, createdAt: string) => {
-    const times = { occurred_at: createdAt, created_at: createdAt };
-    return { event_id: `evt_${letter.repeat(26)}`, type: 'a.b', idempotency_key: null, ...times };
+    return { event_id: `evt_${letter.repeat(26)}`, type: 'a.b', occurred_at: createdAt, created_at: createdAt };
   };
   const first = eventOf('a', '2026-01-01T00:00:00.000Z');
   const overtaken = eventOf('b', '2026-01-01T00:00:04.000Z');

@@ -43,9 +43,18 @@ export class List<T> implements AsyncIterable<T> {
     const page: Partial<Page<T>> = await this.#read(query);
     const { data, next_cursor: next } = page;
     const leadsOn = next === null || (typeof next === 'string' && next !== query.cursor);
-    if (leadsOn && Array.isArray(data)) return page as Page<T>;
+    if (leadsOn && areRows(data)) return page as Page<T>;
     throw new UnexpectedAnswerError('the answer is no page of a list; is the base URL that of Postrider?', {
       status: 200,
     });
   }
+}
+
+/** Whatever the API lists has an id. */
+export function areRows(data: unknown): data is object[] {
+  return Array.isArray(data) && data.every(isRow);
+}
+
+function isRow(row: { id?: unknown; event_id?: unknown } | null): boolean {
+  return typeof (row?.id ?? row?.event_id) === 'string';
 }

@@ -1,11 +1,7 @@
 // What happens in the service, as it happens, for as long as somebody reads: a connection that breaks is opened again
 // where it was, and what was missed meanwhile shows as a `gap`.
 import { sleep } from './deadline.ts';
-import { lackOf, type Due } from './due.ts';
 import { ApiError, ConnectionError, UnexpectedAnswerError, type PostriderError } from './errors.ts';
-import { ATTEMPT, DELIVERY } from './resources/deliveries.ts';
-import { DESTINATION } from './resources/destinations.ts';
-import { EVENT } from './resources/events.ts';
 import { delayMsOf } from './retries.ts';
 import { ServerSentEvents, type ServerSentEvent } from './server-sent-events.ts';
 import type { QueryOf, Schema } from './shapes.ts';
@@ -47,16 +43,6 @@ const OPEN_MS_MAX = 30_000;
 const REMEMBERED_MAX = 10_000;
 /** The first wait is short, the sixth and all after it long. */
 const BACKOFF_STEPS_MAX = 6;
-
-const DUE: Record<string, Due> = {
-  event: EVENT,
-  attempt: { ...ATTEMPT, delivery_id: 'string' },
-  delivery: DELIVERY,
-  destination: DESTINATION,
-  gap: { missed: 'number?' },
-};
-/** Of a destination nothing else is left. */
-const DELETED: Due = { id: 'string' };
 
 export class LiveStream {
   readonly #transport: Transport;
@@ -156,7 +142,7 @@ export class LiveStream {
       this.#remember(id);
     }
     this.#lastId = id;
-    yield { id, kind: event, data: parse(event, data), json: data } as StreamMessage;
+    yield { id, kind: event, data: parse(data), json: data } as StreamMessage;
   }
 
   #remember(id: string): void {
@@ -177,26 +163,13 @@ function gap(): { kind: 'gap'; data: { missed: null }; json: string } {
   return { kind: 'gap', data: { missed: null }, json: '{"missed":null}' };
 }
 
-function parse(kind: string, data: string): unknown {
-  const message = parseJson(data);
-  const { deleted } = (message ?? {}) as { deleted?: unknown };
-  const due = deleted === true ? DELETED : Object.hasOwn(DUE, kind) ? DUE[kind]! : {};
-  const lack = lackOf(message, due);
-  if (lack !== null) throw unexpected(`has no ${lack}`);
-  return message;
-}
-
-function parseJson(data: string): unknown {
+function parse(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {
-    throw unexpected('is no JSON');
+    const message = 'the stream has a message that is no JSON; is the base URL that of Postrider?';
+    throw new UnexpectedAnswerError(message, { status: 200 });
   }
-}
-
-function unexpected(what: string): UnexpectedAnswerError {
-  const message = `the stream has a message that ${what}; is the base URL that of Postrider?`;
-  return new UnexpectedAnswerError(message, { status: 200 });
 }
 
 /** A key that is revoked, a query that is refused: asking again would not help. */

@@ -2,7 +2,6 @@
 // platform's fetch, so it runs wherever that is.
 import { chunksOf } from './chunks.ts';
 import { boundTimeout, Deadline, type CallOptions } from './deadline.ts';
-import { lackOf, type Due } from './due.ts';
 import { ApiError, ConnectionError, UnexpectedAnswerError } from './errors.ts';
 import { isRefused, refusalOf } from './refusals.ts';
 import { delayMsOf, isWorthRetrying, readRetryAfter, RETRIES_MAX } from './retries.ts';
@@ -21,8 +20,12 @@ export type Call = {
   timeoutMs?: number;
 };
 
-/** `due`: what every answer of Postrider to it has. */
+/**
+ * `due`: what every answer of Postrider to it has, and of which type. What answers `{"ok":true}` to everything, such as
+ * a gateway in maintenance, has done nothing.
+ */
 export type AnsweredCall = Call & { due: Due };
+type Due = Readonly<Record<string, 'string' | 'number' | 'object'>>;
 
 export type TransportOptions = {
   apiKey: string;
@@ -177,8 +180,9 @@ function searchOf(query: Query): string {
 async function readAnswer(response: Response, due: Due): Promise<Answer> {
   if (!response.ok) return refuse(response);
   const answer = await readJson(response);
-  const lack = lackOf(answer.json, due);
-  if (lack !== null) throw unexpected(response, `has no ${lack}`);
+  const members = (answer.json ?? {}) as Record<string, unknown>;
+  const missing = Object.keys(due).find((name) => typeof members[name] !== due[name]);
+  if (missing !== undefined) throw unexpected(response, `has no ${missing}`);
   return answer;
 }
 

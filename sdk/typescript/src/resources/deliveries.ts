@@ -1,6 +1,5 @@
 // Deliveries, and those of them that are dead: what became of an event at one destination, and another try.
 import type { CallOptions } from '../deadline.ts';
-import type { DueOf } from '../due.ts';
 import { List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { pathOf, type Transport } from '../transport.ts';
@@ -14,29 +13,6 @@ export type DeliveryQuery = QueryOf<'listDeliveries'>;
 export type DlqQuery = Omit<DeliveryQuery, 'status'>;
 export type DlqReplay = Input<Schema<'DlqReplayInput'>>;
 
-export const DELIVERY = {
-  id: 'string',
-  event_id: 'string',
-  event_type: 'string',
-  destination_id: 'string',
-  status: 'string',
-  dead_reason: 'string?',
-  attempt_count: 'number',
-  response_codes: ['number?'],
-  next_attempt_at: 'string?',
-  created_at: 'string',
-  updated_at: 'string',
-} as const satisfies DueOf<Delivery>;
-export const ATTEMPT = {
-  attempt: 'number',
-  started_at: 'string',
-  duration_ms: 'number',
-  outcome: 'string',
-  response_code: 'number?',
-  error: 'string?',
-} as const satisfies DueOf<Attempt>;
-const DELIVERY_WITH_RETRIES = { ...DELIVERY, retries: [ATTEMPT] } as const satisfies DueOf<DeliveryWithRetries>;
-
 export class Deliveries {
   readonly #transport: Transport;
 
@@ -47,14 +23,14 @@ export class Deliveries {
   list(query: DeliveryQuery = {}, options?: CallOptions): List<Delivery> {
     return new List(query, (page) =>
       this.#transport.call(
-        { method: 'GET', path: '/v1/deliveries', query: { ...query, ...page }, due: { data: [DELIVERY] } },
+        { method: 'GET', path: '/v1/deliveries', query: { ...query, ...page }, due: { data: 'object' } },
         options,
       ),
     );
   }
 
   get(id: string, options?: CallOptions): Promise<DeliveryWithRetries> {
-    return this.#transport.call({ method: 'GET', path: pathOf('deliveries', id), due: DELIVERY_WITH_RETRIES }, options);
+    return this.#transport.call({ method: 'GET', path: pathOf('deliveries', id), due: { retries: 'object' } }, options);
   }
 
   /** Every attempt, oldest first. */
@@ -64,7 +40,10 @@ export class Deliveries {
 
   /** One attempt now, outside the schedule, whatever the delivery's status. */
   retry(id: string, options?: CallOptions): Promise<Delivery> {
-    return this.#transport.call({ method: 'POST', path: pathOf('deliveries', id, 'retry'), due: DELIVERY }, options);
+    return this.#transport.call(
+      { method: 'POST', path: pathOf('deliveries', id, 'retry'), due: { id: 'string' } },
+      options,
+    );
   }
 }
 
@@ -78,7 +57,7 @@ export class Dlq {
   list(query: DlqQuery = {}, options?: CallOptions): List<Delivery> {
     return new List(query, (page) =>
       this.#transport.call(
-        { method: 'GET', path: '/v1/dlq', query: { ...query, ...page }, due: { data: [DELIVERY] } },
+        { method: 'GET', path: '/v1/dlq', query: { ...query, ...page }, due: { data: 'object' } },
         options,
       ),
     );
@@ -86,7 +65,10 @@ export class Dlq {
 
   /** Gives a dead delivery a fresh schedule. */
   replay(deliveryId: string, options?: CallOptions): Promise<Delivery> {
-    return this.#transport.call({ method: 'POST', path: pathOf('dlq', deliveryId, 'replay'), due: DELIVERY }, options);
+    return this.#transport.call(
+      { method: 'POST', path: pathOf('dlq', deliveryId, 'replay'), due: { id: 'string' } },
+      options,
+    );
   }
 
   /** Gives all that the filter selects a fresh schedule, as an operation; with `dry_run` only says how many. */

@@ -1,14 +1,12 @@
 // Events: publishing them, reading them, sending old ones again. Publishing is safe to repeat, for each event has an
 // idempotency key, its own or one that is made here.
 import type { CallOptions } from '../deadline.ts';
-import type { DueOf } from '../due.ts';
 import { UnexpectedAnswerError, type ApiError } from '../errors.ts';
 import { bodyTextOf, encode, JsonText } from '../json-text.ts';
-import { List } from '../list.ts';
+import { areRows, List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
 import { isRefused, refusalOf } from '../refusals.ts';
 import { pathOf, type Transport } from '../transport.ts';
-import { DELIVERY } from './deliveries.ts';
 import { bulkCall } from './operations.ts';
 
 /** `body`: a JSON object, or a JsonText that is sent as it stands. */
@@ -24,18 +22,6 @@ export type BatchResult =
   | { status: number; event: AcceptedEvent; error?: undefined }
   | { status: number; event?: undefined; error: ApiError };
 
-export const EVENT = {
-  event_id: 'string',
-  type: 'string',
-  idempotency_key: 'string?',
-  occurred_at: 'string',
-  created_at: 'string',
-} as const satisfies DueOf<Event>;
-const ACCEPTED = {
-  ...EVENT,
-  deliveries: [{ id: 'string', destination_id: 'string', status: 'string' }],
-} as const satisfies DueOf<AcceptedEvent>;
-
 export class Events {
   readonly #transport: Transport;
 
@@ -46,7 +32,7 @@ export class Events {
   /** Resolves once the event and its deliveries are stored for good. */
   async publish(event: EventInput, options?: CallOptions): Promise<AcceptedEvent> {
     const body = encode(withKey(event));
-    const call = { method: 'POST', path: '/v1/events', body, isRepeatable: true, due: ACCEPTED } as const;
+    const call = { method: 'POST', path: '/v1/events', body, isRepeatable: true, due: { event_id: 'string' } } as const;
     return this.#transport.call(call, options);
   }
 
@@ -66,19 +52,22 @@ export class Events {
   list(query: EventQuery = {}, options?: CallOptions): List<Event> {
     return new List(query, (page) =>
       this.#transport.call(
-        { method: 'GET', path: '/v1/events', query: { ...query, ...page }, due: { data: [EVENT] } },
+        { method: 'GET', path: '/v1/events', query: { ...query, ...page }, due: { data: 'object' } },
         options,
       ),
     );
   }
 
   get(id: string, options?: CallOptions): Promise<EventWithBody> {
-    return this.#transport.call({ method: 'GET', path: pathOf('events', id), due: ACCEPTED }, options);
+    return this.#transport.call({ method: 'GET', path: pathOf('events', id), due: { event_id: 'string' } }, options);
   }
 
   /** Its body as it was published, with all digits of its numbers; null: it has been erased. */
   async body(id: string, options?: CallOptions): Promise<JsonText | null> {
-    const event = await this.#transport.callText({ method: 'GET', path: pathOf('events', id), due: EVENT }, options);
+    const event = await this.#transport.callText(
+      { method: 'GET', path: pathOf('events', id), due: { event_id: 'string' } },
+      options,
+    );
     const body = bodyTextOf(event);
     try {
       return body === 'null' ? null : new JsonText(body);
@@ -93,9 +82,13 @@ export class Events {
       method: 'POST',
       path: pathOf('events', id, 'replay'),
       body: encode(input),
-      due: { data: [DELIVERY] },
+      due: { data: 'object' },
     } as const;
-    return (await this.#transport.call<Schema<'ReplayedDeliveries'>>(call, options)).data;
+    const { data } = await this.#transport.call<Schema<'ReplayedDeliveries'>>(call, options);
+    if (areRows(data)) return data;
+    throw new UnexpectedAnswerError('the answer is no list of deliveries; is the base URL that of Postrider?', {
+      status: 202,
+    });
   }
 
   /** Sends many old events again, as an operation; with `dry_run` only says how many. */

@@ -1,7 +1,6 @@
 // Operations: what was asked for in bulk, and how far it has come.
 import type { CallOptions } from '../deadline.ts';
 import { sleep } from '../deadline.ts';
-import type { DueOf } from '../due.ts';
 import { encode } from '../json-text.ts';
 import { List, type PageQuery } from '../list.ts';
 import type { Schema } from '../shapes.ts';
@@ -16,19 +15,6 @@ export type WaitOptions = { signal?: AbortSignal; pollMs?: number; onProgress?: 
 
 const POLL_MS = 1_000;
 
-const OPERATION = {
-  id: 'string',
-  kind: 'string',
-  status: 'string',
-  request: 'object',
-  total: 'number',
-  done: 'number',
-  failed: 'number',
-  skipped: 'number',
-  created_at: 'string',
-  finished_at: 'string?',
-} as const satisfies DueOf<Operation>;
-
 /** Starts an operation, or with `dry_run` only counts. */
 export function bulkCall(path: string, input: { dry_run?: boolean | null }): AnsweredCall {
   const isDryRun = input.dry_run === true;
@@ -37,7 +23,7 @@ export function bulkCall(path: string, input: { dry_run?: boolean | null }): Ans
     path,
     body: encode(input),
     isRepeatable: isDryRun,
-    due: isDryRun ? { count: 'number' } : OPERATION,
+    due: isDryRun ? { count: 'number' } : { id: 'string' },
   };
 }
 
@@ -50,28 +36,28 @@ export class Operations {
 
   list(query: PageQuery = {}, options?: CallOptions): List<Operation> {
     return new List(query, (page) =>
-      this.#transport.call({ method: 'GET', path: '/v1/operations', query: page, due: { data: [OPERATION] } }, options),
+      this.#transport.call({ method: 'GET', path: '/v1/operations', query: page, due: { data: 'object' } }, options),
     );
   }
 
   get(id: string, options?: CallOptions): Promise<Operation> {
-    return this.#transport.call({ method: 'GET', path: pathOf('operations', id), due: OPERATION }, options);
+    return this.#transport.call({ method: 'GET', path: pathOf('operations', id), due: { id: 'string' } }, options);
   }
 
   /** Ends it where it is: what it has sent stays sent. */
   cancel(id: string, options?: CallOptions): Promise<Operation> {
     const path = pathOf('operations', id, 'cancel');
-    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: OPERATION }, options);
+    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: { id: 'string' } }, options);
   }
 
   pause(id: string, options?: CallOptions): Promise<Operation> {
     const path = pathOf('operations', id, 'pause');
-    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: OPERATION }, options);
+    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: { id: 'string' } }, options);
   }
 
   resume(id: string, options?: CallOptions): Promise<Operation> {
     const path = pathOf('operations', id, 'resume');
-    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: OPERATION }, options);
+    return this.#transport.call({ method: 'POST', path, isRepeatable: true, due: { id: 'string' } }, options);
   }
 
   /** Resolves when it is done, cancelled or failed; a paused one is waited for. */

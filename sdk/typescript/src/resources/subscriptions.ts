@@ -1,6 +1,5 @@
 // Subscriptions: which events a destination gets.
 import type { CallOptions } from '../deadline.ts';
-import type { DueOf } from '../due.ts';
 import { encode } from '../json-text.ts';
 import { List } from '../list.ts';
 import type { Input, QueryOf, Schema } from '../shapes.ts';
@@ -9,14 +8,6 @@ import { pathOf, type Transport } from '../transport.ts';
 export type Subscription = Schema<'Subscription'>;
 export type SubscriptionInput = Input<Schema<'SubscriptionInput'>>;
 export type SubscriptionQuery = QueryOf<'listSubscriptions'>;
-
-const SUBSCRIPTION = {
-  id: 'string',
-  destination_id: 'string',
-  event_type: 'string',
-  filter: 'object?',
-  created_at: 'string',
-} as const satisfies DueOf<Subscription>;
 
 export class Subscriptions {
   readonly #transport: Transport;
@@ -33,7 +24,7 @@ export class Subscriptions {
       path: '/v1/subscriptions',
       body,
       isRepeatable: true,
-      due: SUBSCRIPTION,
+      due: { id: 'string' },
     } as const;
     return this.#transport.call(call, options);
   }
@@ -41,14 +32,14 @@ export class Subscriptions {
   list(query: SubscriptionQuery = {}, options?: CallOptions): List<Subscription> {
     return new List(query, (page) =>
       this.#transport.call(
-        { method: 'GET', path: '/v1/subscriptions', query: { ...query, ...page }, due: { data: [SUBSCRIPTION] } },
+        { method: 'GET', path: '/v1/subscriptions', query: { ...query, ...page }, due: { data: 'object' } },
         options,
       ),
     );
   }
 
   get(id: string, options?: CallOptions): Promise<Subscription> {
-    return this.#transport.call({ method: 'GET', path: pathOf('subscriptions', id), due: SUBSCRIPTION }, options);
+    return this.#transport.call({ method: 'GET', path: pathOf('subscriptions', id), due: { id: 'string' } }, options);
   }
 
   async delete(id: string, options?: CallOptions): Promise<void> {
