@@ -6,7 +6,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { integerOf, JSON_FLAG, partsOf } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { nextEnd } from './end.ts';
-import { shownJson, tell } from './output.ts';
+import { sentences, shownJson, tell } from './output.ts';
 import { startReceiver } from './receiver.ts';
 import type { Arrival, Receiver } from './receiver.ts';
 import { createVerifier } from './signature.ts';
@@ -62,7 +62,11 @@ async function receive(line: CommandLine): Promise<number> {
     tell(`postrider: ${explainListening(error, options.port)}`);
     return 1;
   }
-  process.stdout.write(options.isJson ? jsonLine({ event: 'listening', url: receiver.url }) : greet(receiver, options));
+  process.stdout.write(
+    options.isJson
+      ? jsonLine({ event: 'listening', url: receiver.url })
+      : sentences(greet(receiver, options), process.stdout),
+  );
   await ended;
   receiver.close();
   return 0;

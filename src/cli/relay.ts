@@ -17,7 +17,7 @@ import { timeOfDay } from './api/cells.ts';
 import { CONNECTION_FLAGS, readConnection } from './api/connection.ts';
 import { integerOf } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
-import { OutputError, print, shownJson, tell } from './output.ts';
+import { OutputError, print, sentences, shownJson, tell } from './output.ts';
 import { printable } from './terminal.ts';
 
 const TABLE_DEFAULT = 'outbox';
@@ -129,7 +129,7 @@ function createTeller({ sourceName, url }: Options, isJson: boolean) {
     const now = systemClock.now();
     const shown = isJson
       ? shownJson(JSON.stringify({ event, at: formatTime(now), ...facts }))
-      : `${timeOfDay(now)}  ${printable(text)}`;
+      : sentences(`${timeOfDay(now)}  ${printable(text)}`, process.stdout);
     process.stdout.write(`${shown}\n`);
   };
   const sum = (): string => `${counts.published} published, ${counts.refused} set aside`;

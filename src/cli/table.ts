@@ -1,7 +1,7 @@
 // Rows under a header. On a terminal a row stays within its width: what does not fit beside the rest goes below, where
 // it says something.
 import { styleText } from 'node:util';
-import { fit, printable, sizeOf, widthOf } from './terminal.ts';
+import { fit, joinWithin, printable, sizeOf, widthOf } from './terminal.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -38,7 +38,7 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
   const below = (texts: readonly string[]): string[] =>
     joinWithin(
       texts.slice(beside).flatMap((text, i) => (text === NOTHING ? [] : `${columns[beside + i]!.title} ${text}`)),
-      (width ?? 0) - GAP.length,
+      { columns: (width ?? 0) - GAP.length, gap: GAP },
     ).map((one) => GAP + one);
   const title = line(
     columns.map((column) => column.title),
@@ -70,15 +70,4 @@ function lineWidth(widths: readonly number[]): number {
 function countBeside(widths: readonly number[], width: number): number {
   const first = widths.findIndex((_, i) => lineWidth(widths.slice(0, i + 1)) > width);
   return first === -1 ? widths.length : Math.max(1, first);
-}
-
-/** As few lines as there is room for; a text that is longer than a line has one of its own. */
-function joinWithin(texts: readonly string[], columns: number): string[] {
-  const lines: string[] = [];
-  for (const text of texts) {
-    const longer = `${lines.at(-1)}${GAP}${text}`;
-    if (lines.length > 0 && widthOf(longer) <= columns) lines[lines.length - 1] = longer;
-    else lines.push(text);
-  }
-  return lines;
 }

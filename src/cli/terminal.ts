@@ -4,6 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 /** What is read without scrolling sideways on any terminal. */
 export const COLUMNS = 80;
 const ROWS = 24;
+/** Of what goes on from the line above. */
+const INDENT = '  ';
 
 type Size = { columns: number; rows: number };
 
@@ -91,6 +93,28 @@ export function breakAtSpaces(text: string, columns: number): string[] {
     else lines.push(word);
   }
   return lines;
+}
+
+/** As few lines as there is room for. A text that is longer than a line has lines of its own, where spaces allow it. */
+export function joinWithin(texts: readonly string[], { columns, gap }: { columns: number; gap: string }): string[] {
+  const lines: string[] = [];
+  let mayGrow = false;
+  for (const text of texts) {
+    const longer = `${lines.at(-1)}${gap}${text}`;
+    if (mayGrow && widthOf(longer) <= columns) lines[lines.length - 1] = longer;
+    else {
+      mayGrow = widthOf(text) <= columns;
+      lines.push(...(mayGrow ? [text] : breakIndented(text, columns)));
+    }
+  }
+  return lines;
+}
+
+/** A word longer than a line gains nothing by one of its own: its text stays whole, for the terminal to break. */
+function breakIndented(text: string, columns: number): string[] {
+  const lines = breakAtSpaces(text, columns - INDENT.length);
+  if (lines.some((line) => widthOf(line) > columns - INDENT.length)) return [text];
+  return lines.map((line, i) => (i === 0 ? line : INDENT + line));
 }
 
 /** Those that fit into so many rows of the terminal, which breaks what is wider than it is. */

@@ -1,9 +1,10 @@
 // Tables: every row under its header, within the terminal, whatever strangers have put into the cells.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { formatDetails } from '../../src/cli/api/details.ts';
 import { sentences, shownJson } from '../../src/cli/output.ts';
 import { formatTable } from '../../src/cli/table.ts';
-import { firstLines, sizeOf, widthOf } from '../../src/cli/terminal.ts';
+import { firstLines, joinWithin, sizeOf, widthOf } from '../../src/cli/terminal.ts';
 
 type Row = { id: string; name: string; scopes: string };
 
@@ -33,8 +34,13 @@ describe('a table', () => {
       'key_1  first',
       '  SCOPES read',
       'key_2  a very …',
-      '  SCOPES publish,read,manage',
+      '  SCOPES',
+      '    publish,read,manage',
     ]);
+    const [, , , , below, ...rest] = lines([SHORT, { ...rows[1]!, scopes: 'a list of words' }], 16);
+    assert.deepEqual([below, ...rest], ['  SCOPES a', '    list of', '    words'], 'between words');
+    const one = { ...rows[1]!, scopes: 'publish,read,manage,operate' };
+    assert.equal(lines([one], 24)[2], '  SCOPES publish,read,manage,operate', 'too long for any line');
     assert.equal(lines(rows, null)[2], 'key_2  a very long name  publish,read,manage', 'whole where nobody looks');
   });
 
@@ -58,6 +64,28 @@ describe('a table', () => {
       formatTable(columns, [{ ...SHORT, id: 'k'.repeat(24) }], 34).split('\n')[2],
       '  SCOPES read  EXPIRES never',
     );
+  });
+
+  test('of one thing puts what does not fit beside its name below that', () => {
+    const id = 'dst_01m8c1hhc4e009xkv0tpxdg0pe';
+    const thing = { id, consecutive_failures: 0, url: 'https://example.com/hooks/of/a/customer' };
+    assert.deepEqual(formatDetails(thing, 40).split('\n'), [
+      'id',
+      `  ${id}`,
+      'consecutive_failures  0',
+      'url',
+      '  https://example.com/hooks/of/a/custome',
+      '  r',
+    ]);
+    assert.equal(formatDetails(thing, 80).split('\n').length, 3);
+  });
+
+  test('and figures break between them', () => {
+    const figures = ['0.27 events/s', '33.3 % succeed', '0 in flight'];
+    assert.deepEqual(joinWithin(figures, { columns: 30, gap: '   ' }), [
+      '0.27 events/s   33.3 % succeed',
+      '0 in flight',
+    ]);
   });
 
   test('counts columns as a terminal does', () => {

@@ -6,7 +6,7 @@ import type { Asking } from '../api/service-command.ts';
 import { show, WATCH_FLAG } from '../api/watch.ts';
 import { whereGiven } from '../command.ts';
 import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
-import { breakAtSpaces, COLUMNS, printable } from '../terminal.ts';
+import { breakAtSpaces, COLUMNS, joinWithin, printable } from '../terminal.ts';
 import { paint } from '../table.ts';
 import { barChart, squeeze } from './chart.ts';
 
@@ -61,21 +61,21 @@ function queryOf({ line }: Asking) {
 type Series = StatsSeries & { hasEvents: boolean };
 
 function format({ now, ...series }: { now: StatsNow } & Series, width: number): string[] {
-  return [...formatNow(now), '', ...formatCharts(series, width - MARGIN), ...formatTroubles(now, width)];
+  return [...formatNow(now, width), '', ...formatCharts(series, width - MARGIN), ...formatTroubles(now, width)];
 }
 
-function formatNow(now: StatsNow): string[] {
+function formatNow(now: StatsNow, columns: number): string[] {
   const { active, paused, failing } = now.destinations;
-  return [
-    [
-      `${perSecond(now.events_per_second)} events/s`,
-      `${perSecond(now.attempts_per_second)} attempts/s`,
-      `${percentage(now.success_rate)} succeed`,
-      `${now.in_flight} in flight`,
-    ].join('   '),
-    `${now.pending} pending   ${now.retrying} retrying   ${now.held} held   ${now.dead_24h} dead in 24 h`,
-    `destinations: ${active} active   ${paused} paused   ${failing} failing`,
+  const rates = [
+    `${perSecond(now.events_per_second)} events/s`,
+    `${perSecond(now.attempts_per_second)} attempts/s`,
+    `${percentage(now.success_rate)} succeed`,
+    `${now.in_flight} in flight`,
   ];
+  const { pending, retrying, held, dead_24h: dead } = now;
+  const counts = [`${pending} pending`, `${retrying} retrying`, `${held} held`, `${dead} dead in 24 h`];
+  const destinations = [`destinations: ${active} active`, `${paused} paused`, `${failing} failing`];
+  return [rates, counts, destinations].flatMap((texts) => joinWithin(texts, { columns, gap: '   ' }));
 }
 
 function perSecond(rate: number): string {

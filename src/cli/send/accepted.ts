@@ -1,15 +1,25 @@
 // What became of an event that was just published, in a few lines.
 import type { AcceptedEvent } from '../../../sdk/typescript/src/postrider.ts';
-import { printable } from '../terminal.ts';
+import { sentences } from '../output.ts';
+import { terminalWidth } from '../table.ts';
+import { joinWithin, printable } from '../terminal.ts';
 import { nextCommand } from '../next-command.ts';
 
 const SHOWN_MAX = 10;
+const GAP = '  ';
 
 export function describeAccepted({ event_id: id, type, deliveries }: AcceptedEvent): string {
-  const head = printable(`${id}  ${type}  accepted`);
-  if (deliveries.length === 0)
-    return `${head}; no subscription wants it: ${printable(nextCommand(`explain --event ${id}`))}`;
-  const shown = deliveries.slice(0, SHOWN_MAX).map((one) => printable(`  ${one.id}  → ${one.destination_id}`));
+  const width = terminalWidth() ?? Number.POSITIVE_INFINITY;
+  const parts = [id, type, 'accepted'].map(printable);
+  if (deliveries.length === 0) {
+    const hint = `no subscription wants it: ${printable(nextCommand(`explain --event ${id}`))}`;
+    return sentences(`${parts.join(GAP)}; ${hint}`, process.stdout);
+  }
+  const head = joinWithin(parts, { columns: width, gap: GAP });
+  const shown = deliveries.slice(0, SHOWN_MAX).flatMap((one) => {
+    const ids = [one.id, `→ ${one.destination_id}`].map(printable);
+    return joinWithin(ids, { columns: width - GAP.length, gap: GAP }).map((line) => GAP + line);
+  });
   const more = deliveries.length > SHOWN_MAX ? [`  … and ${deliveries.length - SHOWN_MAX} more`] : [];
-  return [head, ...shown, ...more].join('\n');
+  return [...head, ...shown, ...more].join('\n');
 }

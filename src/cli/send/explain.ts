@@ -6,8 +6,8 @@ import { serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { DATA_FLAG, jsonTextOf } from '../input/json-flag.ts';
 import { print, printJson } from '../output.ts';
-import { paint } from '../table.ts';
-import { printable } from '../terminal.ts';
+import { paint, terminalWidth } from '../table.ts';
+import { breakAtSpaces, joinWithin, printable } from '../terminal.ts';
 
 export const explainCommand = serviceCommand(
   {
@@ -58,9 +58,12 @@ function describe(subscription: Explanation['subscriptions'][number]): string {
   const verdict = matches
     ? paint('green', '✔ wants it')
     : paint('red', fits ? '✘ its filter does not hold' : '✘ its pattern is for other types');
-  const conditions = filter.map(({ path, operator, expected, found, holds }) => {
+  const width = terminalWidth() ?? Number.POSITIVE_INFINITY;
+  const conditions = filter.flatMap(({ path, operator, expected, found, holds }) => {
     const mark = holds ? paint('green', '✔') : paint('red', '✘');
-    return `  ${mark} ${printable(`${path} ${operator} ${JSON.stringify(expected)}; found ${JSON.stringify(found)}`)}`;
+    const text = printable(`${path} ${operator} ${JSON.stringify(expected)}; found ${JSON.stringify(found)}`);
+    return breakAtSpaces(text, width - 4).map((line, i) => `  ${i === 0 ? mark : ' '} ${line}`);
   });
-  return [printable(`${id}  → ${destination}`), `  ${verdict}`, ...conditions].join('\n');
+  const head = joinWithin([printable(id), printable(`→ ${destination}`)], { columns: width, gap: '  ' });
+  return [...head, `  ${verdict}`, ...conditions].join('\n');
 }
