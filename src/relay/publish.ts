@@ -25,6 +25,8 @@ type Answer =
   | { kind: 'answered'; verdicts: Verdict[] }
   /** The service has refused the request as a whole because of what is in it. */
   | { kind: 'refused'; refusal: Refusal }
+  /** A proxy lets through no request so large. */
+  | { kind: 'too_large'; trouble: Trouble }
   | { kind: 'trouble'; trouble: Trouble }
   /** The key is wrong: no row is to blame. */
   | { kind: 'denied'; message: string };
@@ -82,7 +84,8 @@ function toVerdict(error: ApiError | undefined): Verdict {
 /** Of the request as a whole. */
 function readFailure(error: unknown): Answer {
   if (!(error instanceof PostriderError)) throw error;
-  if (!(error instanceof ApiError)) return { kind: 'trouble', trouble: troubleOf(error) };
+  const isTooLarge = error instanceof UnexpectedAnswerError && error.status === 413;
+  if (!(error instanceof ApiError)) return { kind: isTooLarge ? 'too_large' : 'trouble', trouble: troubleOf(error) };
   if (DENIED_STATUSES.includes(error.status)) return { kind: 'denied', message: troubleOf(error).message };
   if (CONTENT_STATUSES.includes(error.status)) return { kind: 'refused', refusal: refusalOf(error) };
   return { kind: 'trouble', trouble: troubleOf(error) };

@@ -183,9 +183,10 @@ export class Publishing {
     if (answer.kind === 'answered') this.#concludeAll(sendable, answer.verdicts);
     else if (answer.kind === 'trouble') this.#giveBack(sendable, answer.trouble);
     else if (answer.kind === 'denied') throw new Denied(answer.message);
-    else if (sendable.length === 1) this.#conclude(sendable[0]!, answer);
+    else if (sendable.length === 1 && answer.kind === 'refused') this.#conclude(sendable[0]!, answer);
+    else if (sendable.length === 1 && answer.kind === 'too_large') this.#giveBack(sendable, answer.trouble);
     else {
-      // One of them is at fault, and the answer does not say which.
+      // They are too many, or one of them is at fault, and the answer does not say which.
       const middle = Math.ceil(sendable.length / 2);
       await this.#send(sendable.slice(0, middle));
       await this.#send(sendable.slice(middle));

@@ -92,7 +92,7 @@ test('an answer that is not what was asked for publishes nothing', async () => {
   }
   assert.equal((await answer(302, '', { location: '/elsewhere' })).kind, 'trouble');
   assert.equal((await answer(400, '<h1>Bad Request</h1>')).kind, 'trouble');
-  assert.equal((await answer(413, '<h1>nginx</h1>')).kind, 'trouble');
+  assert.equal((await answer(413, '<h1>nginx</h1>')).kind, 'too_large');
   assert.equal((await answer(401, 'a proxy that wants a password')).kind, 'trouble');
   assert.equal((await answer(404, { error: { ...CONFLICT, code: 'not_found' } })).kind, 'trouble');
   const away = await answer(503, { error: { ...CONFLICT, code: 'unavailable' } }, { 'retry-after': '7' });

@@ -1,5 +1,8 @@
 // `postrider relay` between a real PostgreSQL and a real service: what was committed is published once, nothing else.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, request as requestOf } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -243,6 +246,38 @@ test('rows with ids of numbers go by number, in batches that are smaller than th
     keys,
     Array.from({ length: 120 }, (_, n) => n + 1),
   );
+});
+
+test('a proxy that lets through no batch gets smaller ones; a row that is too large for it waits', async (t) => {
+  const passedMax = 10_000;
+  const proxy = createServer((request, response) => {
+    if (Number(request.headers['content-length']) > passedMax) {
+      request.resume().once('end', () => response.writeHead(413).end('<h1>413 Request Entity Too Large</h1>'));
+      return;
+    }
+    const { method, url, headers } = request;
+    const onward = requestOf(service.url + url!, { method: method!, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(onward);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => proxy.close().closeAllConnections());
+  await client.query(await schemaOf(['--table', 'proxied']));
+  await client.query(
+    `INSERT INTO proxied (type, body)
+    SELECT 'proxied.row', jsonb_build_object('text', repeat('x', CASE n WHEN 20 THEN $1 ELSE 1000 END))
+    FROM generate_series(1, 50) n`,
+    [passedMax],
+  );
+  const { port } = proxy.address() as AddressInfo;
+  const relay = startRelay(t, { url: `http://127.0.0.1:${port}`, key: service.key }, flags('--table', 'proxied'));
+  assert.match(String((await relay.said('trouble'))['message']), /larger than a proxy in front of Postrider allows/);
+  const left = () => rowsOf('proxied', "refused_at, length(body->>'text') AS length");
+  await api.eventually(left, (rows) => rows.length === 1);
+  assert.deepEqual(await left(), [{ refused_at: null, length: passedMax }]);
+  assert.equal((await acceptedOf(api, 'proxied.row')).length, 49);
 });
 
 test('two relays at once: one publishes, the other takes over', async (t) => {
