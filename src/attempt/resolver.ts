@@ -32,15 +32,16 @@ const ADDRESSES_PER_FAMILY_MAX = 16;
 const LOOKUP_MS_MAX = 4_000;
 /** Of a server that is quick with others c-ares waits a second or less for each: two were over after 1.5 s. */
 const TRIES = 4;
+/** While all servers are away thousands of look-ups may fail in a second. */
+const SERVERS_INTERVAL_MS = 1_000;
 /** RFC 8305, section 3: how long the family that answered first waits for the other. */
 const SECOND_FAMILY_MS_MAX = 50;
 const LOOPBACK: Answer = { ipv4: ['127.0.0.1'], ipv6: ['::1'], failure: null, ttlMs: TTL_MS_MAX };
 
-/** `servers` default to those of the system; `hostsPath` to /etc/hosts. */
-export function createResolver(options: { clock: Clock; servers?: readonly string[]; hostsPath?: string }) {
+/** `readServers` defaults to what the system says (/etc/resolv.conf); `hostsPath` to /etc/hosts. */
+export function createResolver(options: { clock: Clock; readServers?: () => readonly string[]; hostsPath?: string }) {
   const { clock } = options;
-  const dns = new DnsResolver({ timeout: 1_000, tries: TRIES });
-  if (options.servers !== undefined) dns.setServers(options.servers);
+  const nameServers = createNameServers({ clock, read: options.readServers });
   const hosts = createHostsFile({ clock, path: options.hostsPath ?? '/etc/hosts' });
   const cache = new Map<string, Entry>();
   const underWay = new Map<string, Promise<Entry>>();
@@ -64,7 +65,9 @@ export function createResolver(options: { clock: Clock; servers?: readonly strin
     if (name === 'localhost' || name.endsWith('.localhost')) return LOOPBACK;
     const local = await hosts.addressesOf(name);
     if (local.length > 0) return answerOf(local.map((address) => ({ address, ttl: 0 })));
-    return query({ dns, clock, name });
+    const answer = await query({ dns: nameServers.current(), clock, name });
+    if (answer.failure === 'unavailable') nameServers.lookAgain();
+    return answer;
   };
 
   return {
@@ -79,6 +82,32 @@ export function createResolver(options: { clock: Clock; servers?: readonly strin
       }
       if (entry.failure !== null) throw new DnsError(entry.failure);
       return inTryingOrder(entry);
+    },
+  };
+}
+
+/**
+ * c-ares reads the system's name servers once, when its resolver is made: on a machine that has moved to another
+ * network since, every name would stay unavailable until the next start.
+ */
+function createNameServers({ clock, read }: { clock: Clock; read: (() => readonly string[]) | undefined }) {
+  const open = (): DnsResolver => {
+    const dns = new DnsResolver({ timeout: 1_000, tries: TRIES });
+    if (read !== undefined) dns.setServers(read());
+    return dns;
+  };
+  let dns = open();
+  let lookAt = Number.NEGATIVE_INFINITY;
+
+  return {
+    current: (): DnsResolver => dns,
+    /** Reads the name servers anew; queries that are under way stay with those that they were sent to. */
+    lookAgain(): void {
+      if (clock.monotonic() < lookAt) return;
+      lookAt = clock.monotonic() + SERVERS_INTERVAL_MS;
+      const fresh = open();
+      // Of the same servers the resolver in use knows which of them answer.
+      if (fresh.getServers().join() !== dns.getServers().join()) dns = fresh;
     },
   };
 }

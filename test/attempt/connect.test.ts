@@ -46,7 +46,7 @@ async function setUp(t: TestContext, world: World = {}): Promise<Setup> {
   });
   t.after(() => dns.close());
   const resolverClock = new ManualClock();
-  const resolver = createResolver({ clock: resolverClock, servers: dns.servers });
+  const resolver = createResolver({ clock: resolverClock, readServers: () => dns.servers });
   const guard = createGuard({ testSubnets, allowSubnets: [] });
   const connect = createConnect({ guard, resolver, clock, readingTime: new ReadingTime(clock) });
   return {

@@ -8,7 +8,7 @@ export type Answer =
   | { kind: 'empty' | 'no_such_name' | 'failure' | 'silence' };
 
 export interface DnsServer {
-  /** For `createResolver`. */
+  /** For a resolver to ask. */
   readonly servers: string[];
   /** Questions so far, as "A name". */
   readonly questions: string[];

@@ -24,7 +24,7 @@ async function setUp(t: TestContext, answer: (name: string, type: RecordType) =>
     await rm(folder, { recursive: true });
   });
   const clock = new ManualClock();
-  return { resolver: createResolver({ clock, servers: dns.servers, hostsPath }), clock, dns, hostsPath };
+  return { resolver: createResolver({ clock, readServers: () => dns.servers, hostsPath }), clock, dns, hostsPath };
 }
 
 const both = (ipv4: string[], ipv6: string[], ttl?: number) => (): Answer =>
@@ -138,6 +138,22 @@ describe('failures', () => {
     clock.advance(1);
     assert.equal(await failure, 'unavailable');
   });
+
+  test('the name servers are read anew after one that says nothing, and then those are asked', async (t) => {
+    const silent = await startDnsServer(() => ({ kind: 'silence' }));
+    const well = await startDnsServer(both(['192.0.2.1'], []));
+    t.after(() => [silent, well].forEach((dns) => dns.close()));
+    const clock = new ManualClock();
+    let { servers } = silent;
+    const resolver = createResolver({ clock, readServers: () => servers });
+    const failure = failureOf(resolver.resolve('a.test'));
+    await until(() => clock.timerCount === 1);
+    ({ servers } = well);
+    clock.advance(4_000);
+    assert.equal(await failure, 'unavailable');
+    clock.advance(1_000);
+    assert.deepEqual(await resolver.resolve('a.test'), ['192.0.2.1']);
+  });
 });
 
 describe('the cache', () => {
@@ -228,7 +244,11 @@ describe('local names', () => {
 
   test('a machine without a hosts file has no local names', async (t) => {
     const { dns, clock } = await setUp(t, both(['192.0.2.1'], []));
-    const resolver = createResolver({ clock, servers: dns.servers, hostsPath: join(tmpdir(), 'no', 'such', 'file') });
+    const resolver = createResolver({
+      clock,
+      readServers: () => dns.servers,
+      hostsPath: join(tmpdir(), 'no', 'such', 'file'),
+    });
     assert.deepEqual(await resolver.resolve('a.test'), ['192.0.2.1']);
   });
 });
