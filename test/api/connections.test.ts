@@ -85,6 +85,25 @@ test('once a connection has pipelined, what it may not begin yet waits unread', 
   connection.socket.destroy();
 });
 
+test('who ends its side after its requests gets the answers, and then the end', async (t) => {
+  const metrics = holdMetrics();
+  const { api, port } = await listen(t, { metricsText: metrics.metricsText });
+  for (const count of [1, 20]) {
+    const accepted = once(api.app.server, 'connection') as Promise<[Socket]>;
+    const connection = new Connection(port);
+    const [serverEnd] = await accepted;
+    const ended = once(serverEnd, 'end');
+    connection.socket.end(METRICS.repeat(count));
+    await ended;
+    for (let answered = 0; answered < count; answered++) {
+      await until(() => metrics.waiting.length > 0);
+      metrics.waiting.shift()!();
+      assert.equal((await connection.response()).status, 200);
+    }
+    await connection.closed();
+  }
+});
+
 test('of a thousand requests that are answered at once, a connection has some in each turn', async (t) => {
   const { api, port } = await listen(t);
   t.mock.method(api.clock, 'afterTurn', (callback: () => void) => void globalThis.setImmediate(callback));

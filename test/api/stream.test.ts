@@ -1,7 +1,9 @@
 // GET /v1/stream over sockets, on a clock that stands still: what comes, what filters let through, where a stream goes
 // on, and what becomes of one that nobody reads.
 import assert from 'node:assert/strict';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
@@ -134,6 +136,18 @@ describe('GET /v1/stream', () => {
     api.clock.advance(15_000);
     await stream.until(() => stream.comments === 3);
     assert.deepEqual(stream.messages, []);
+  });
+
+  it('ends when the caller ends its side', async (t) => {
+    const { api, key } = await serve(t);
+    const { port } = api.app.server.address() as AddressInfo;
+    const accepted = once(api.app.server, 'connection') as Promise<[Socket]>;
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    t.after(() => void socket.destroy());
+    socket.write(`GET /v1/stream HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n\r\n`);
+    const [[serverEnd]] = await Promise.all([accepted, once(socket, 'data')]);
+    socket.end();
+    await once(serverEnd, 'close');
   });
 
   it('ends when its key is revoked', async (t) => {

@@ -137,9 +137,10 @@ export class Connection {
     return exchange === undefined || this.#holdFor(exchange, bytes);
   }
 
-  /** The answer under way has no end. */
+  /** The answer under way has no end of its own: it ends when the caller ends its side, who may have gone. */
   beginEndless(): void {
     this.#pace = new TakePace(this.socket, OF_ENDLESS_ANSWERS);
+    this.socket.once('end', () => this.socket.end());
   }
 
   /** False: there is no room for so much. */

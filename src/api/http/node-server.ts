@@ -38,6 +38,8 @@ export function createNodeServer(
     handle,
   );
   server.maxHeadersCount = HEADERS_MAX;
+  // A caller that sends no more may read on: by default Node would end the connection, and leave it without an answer.
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   connections.watch(server);
   server.on('clientError', connectionErrors.handle);
   server.on('connect', connectionErrors.refuseTunnel);
