@@ -1,11 +1,12 @@
 // What every query is given: a reading context belongs to any connection, a writing one to the only writer. A query is
 // one method of store.ts on one connection, and runs to its end at once.
+import { idBytes } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import type { Store } from '../store.ts';
 import type { Backlog } from './backlog.ts';
-import { prepareAll, readTransaction, writeTransaction } from './file/database.ts';
+import { prepareAll, readTransaction, statement, writeTransaction } from './file/database.ts';
 import type { Database, Prepared, Statement } from './file/database.ts';
 import { createDiskReserve } from './file/write-checks.ts';
 import type { DiskReserve, ServedFiles } from './file/write-checks.ts';
@@ -27,8 +28,11 @@ export type ReadContext = {
   sealer: Sealer;
   /** The statement as this connection has it prepared. */
   sql: <Row>(statement: Statement<Row>) => Prepared<Row>;
-  /** The small integers that stand for destinations in deliveries, kept once found: a key is never used again. */
-  destinationKeys: Map<DestinationId, number>;
+  /**
+   * The small integer that stands for a destination in deliveries, kept once found: a key is never used again. Null:
+   * there is no row of that id (a deleted destination still has one until it is pruned).
+   */
+  findDestinationKey: (id: DestinationId) => number | null;
   /** One consistent state for several statements. */
   read: <Result>(work: () => Result) => Result;
 };
@@ -57,12 +61,23 @@ export type WriteOptions = {
   maxBacklogPerDestination: number;
 };
 
+const SELECT_KEY = statement<{ key: number }>('SELECT key FROM destinations WHERE id = ?');
+
 export function createReadContext(db: Database, sealer: Sealer): ReadContext {
+  const sql = prepareAll(db);
+  const keys = new Map<DestinationId, number>();
   return {
     db,
     sealer,
-    sql: prepareAll(db),
-    destinationKeys: new Map(),
+    sql,
+    findDestinationKey(id) {
+      const known = keys.get(id);
+      if (known !== undefined) return known;
+      const row = sql(SELECT_KEY).get(idBytes(id));
+      if (row === undefined) return null;
+      keys.set(id, row.key);
+      return row.key;
+    },
     read: (work) => readTransaction(db, work),
   };
 }

@@ -1,7 +1,6 @@
 // Destinations: create, read, list, change, delete. A deleted one leaves a tombstone (see the schema).
 import type { DestinationWithKeys } from '../../../../model/destination.ts';
 import { idBytes } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
 import { ID_BYTES_MAX, destinationStatusCode } from '../../../rows/codec.ts';
 import {
   CHANGEABLE_COLUMNS,
@@ -20,8 +19,6 @@ import { insertKey, readKeys, removeKeys } from './signing-keys.ts';
 export type KeyedDestinationRow = DestinationRow & { key: number };
 
 export const KEYED_COLUMNS = `key, ${DESTINATION_COLUMNS}`;
-
-const SELECT_KEY = statement<{ key: number }>('SELECT key FROM destinations WHERE id = ?');
 
 const SELECT_ONE = statement<KeyedDestinationRow>(`
   SELECT ${KEYED_COLUMNS} FROM destinations WHERE id = ? AND environment = ? AND deleted_at IS NULL`);
@@ -58,16 +55,6 @@ export const DELETE_HEALTH = statement('DELETE FROM destination_health WHERE des
 
 const DELETE_LIVE_SUBSCRIPTIONS = statement('DELETE FROM subscriptions WHERE destination = ? AND deleted_at IS NULL');
 const DELETE_SUBSCRIPTIONS = statement('DELETE FROM subscriptions WHERE destination = ?');
-
-/** Null: there is no row of that id (a deleted destination still has one until it is pruned). */
-export function findKey({ sql, destinationKeys }: ReadContext, id: DestinationId): number | null {
-  const known = destinationKeys.get(id);
-  if (known !== undefined) return known;
-  const row = sql(SELECT_KEY).get(idBytes(id));
-  if (row === undefined) return null;
-  destinationKeys.set(id, row.key);
-  return row.key;
-}
 
 export function withKeys({ sql, sealer }: ReadContext, row: KeyedDestinationRow): DestinationWithKeys {
   return { ...toDestination(row, sealer), signingKeys: readKeys(sql, row.key, sealer) };

@@ -7,7 +7,6 @@ import type { OpenRow } from '../../../rows/delivery-rows.ts';
 import type { EventPayload, Refill, RefillRequest, SweepPage } from '../../../store.ts';
 import type { Read, ReadContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
-import { findKey } from '../configuration/destinations.ts';
 import { OPEN_COLUMNS } from './delivery-rows.ts';
 
 // One seek: the earliest unfinished delivery of the next destination, whatever lies behind it.
@@ -57,7 +56,7 @@ function refillOne(context: ReadContext, request: RefillRequest): Refill {
   const { sql } = context;
   const { destinationId, dueBy, limit, exclude } = request;
   const refilled: Refill = { destinationId, deliveries: [], nextDueAt: null };
-  const destination = findKey(context, destinationId);
+  const destination = context.findDestinationKey(destinationId);
   if (destination === null || sql(SELECT_DESTINATION).get(destination) === undefined) return refilled;
   const known = new Set<DeliveryId>(exclude);
   for (const row of iterateOpen(context, destination, request.dueFrom)) {

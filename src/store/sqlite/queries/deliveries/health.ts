@@ -3,7 +3,7 @@ import type { DestinationHealth } from '../../../../model/destination.ts';
 import { formatId } from '../../../../model/id.ts';
 import type { Read, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
-import { DELETE_HEALTH, findKey } from '../configuration/destinations.ts';
+import { DELETE_HEALTH } from '../configuration/destinations.ts';
 
 type HealthRow = { id: Uint8Array; failing_since: number | null; failure_count: number; held_until: number | null };
 
@@ -34,7 +34,7 @@ export const readHealth: Read<'readHealth'> = ({ sql }) =>
 /** To be called inside a transaction. */
 export function writeHealth(context: WriteContext, health: DestinationHealth): void {
   const { destinationId, failingSince, failureCount, heldUntil } = health;
-  const destination = findKey(context, destinationId);
+  const destination = context.findDestinationKey(destinationId);
   if (destination === null) return;
   const { sql } = context;
   if (failingSince === null && failureCount === 0 && heldUntil === null) sql(DELETE_HEALTH).run(destination);

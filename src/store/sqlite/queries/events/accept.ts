@@ -6,7 +6,6 @@ import type { AcceptResult, NewDelivery, NewEvent, ReplayRequest, ReplayResult }
 import { DEAD, PENDING, deadReasonCode, originCode } from '../../../rows/codec.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
-import { findKey } from '../configuration/destinations.ts';
 import { readCounters } from '../configuration/environments.ts';
 import { claimKey } from './idempotency.ts';
 
@@ -108,7 +107,7 @@ function insertDeliveries(context: WriteContext, event: DeliveriesOfEvent): Deli
   const { environment, eventId, origin, dueAt, deliveries } = event;
   const backlogFull: DeliveryId[] = [];
   for (const { id, destinationId, subscriptionId } of deliveries) {
-    const destination = findKey(context, destinationId);
+    const destination = context.findDestinationKey(destinationId);
     // The version check has seen to it that the match knew every destination there is.
     if (destination === null) throw new Error(`no destination ${destinationId} for a new delivery`);
     const columns = [idBytes(id), environment, eventId, destination, idBytes(subscriptionId), origin, idTime(id)];

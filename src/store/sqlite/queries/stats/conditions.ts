@@ -5,7 +5,6 @@ import type { ActivityRow } from '../../../rows/stats-rows.ts';
 import { deliveryStatusCode } from '../../../rows/codec.ts';
 import type { Read, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';
-import { findKey } from '../configuration/destinations.ts';
 import { hasUnsettled } from '../deliveries/read-deliveries.ts';
 
 const NAMES = ACTIVITY_COLUMNS.join(', ');
@@ -44,7 +43,7 @@ export const readConditions: Write<'readConditions'> = (context, ids) => {
   const { sql, read, backlog } = context;
   return read(() =>
     ids.map((id) => {
-      const key = findKey(context, id) ?? 0;
+      const key = context.findDestinationKey(id) ?? 0;
       const activity = sql(SELECT_ACTIVITY).get(idBytes(id));
       const health = sql(SELECT_HEALTH).get(key);
       return {
@@ -60,7 +59,7 @@ export const readConditions: Write<'readConditions'> = (context, ids) => {
 };
 
 export const countUnfinished: Write<'countUnfinished'> = (context, ids) =>
-  ids.map((id) => context.backlog.countOf(findKey(context, id) ?? 0));
+  ids.map((id) => context.backlog.countOf(context.findDestinationKey(id) ?? 0));
 
 export const countOpen: Read<'countOpen'> = ({ sql, read }, { environment, status, max }) =>
   read(() => {
