@@ -2,19 +2,11 @@
 // end, and has nobody to announce anything to. Only when its files are taken away does it stop sending, like a node
 // that has lost its lease: another server may be serving the files that are there now.
 import { SHARD_COUNT } from '../model/id.ts';
-import type { Ownership } from '../model/ownership.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createLoop } from '../runtime/loop.ts';
 import type { BackgroundStep } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { Cluster, NodeIdentity } from './cluster.ts';
-
-export const soleOwnership: Ownership = {
-  mayStart: () => true,
-  isAlive: () => true,
-  ownedSince: () => Number.NEGATIVE_INFINITY,
-  ownedShards: () => undefined,
-};
 
 /** Replaced files are to be noticed within two seconds. */
 const LOOK_INTERVAL_MS = 1_000;
@@ -48,7 +40,12 @@ export function createSoleNode({ node, store, clock, onTrouble, onRecovered, onE
   });
   const isInPlace = (): boolean => trouble === null;
   return {
-    ownership: { ...soleOwnership, mayStart: isInPlace, isAlive: isInPlace, ownedSince: () => ownedSince },
+    ownership: {
+      mayStart: isInPlace,
+      isAlive: isInPlace,
+      ownedSince: () => ownedSince,
+      ownedShards: () => undefined,
+    },
     async join(address) {
       listensAt = address;
       look.start();

@@ -18,7 +18,7 @@ export type WakeUp = {
   hasMoved: boolean;
 };
 
-export const NO_WAKE_UP: Readonly<WakeUp> = {
+const NO_WAKE_UP: Readonly<WakeUp> = {
   due: [],
   shards: [],
   changed: [],

@@ -152,7 +152,7 @@ const LOG_RATIO = Math.log(RATIO);
 /** What is shorter counts as this long. */
 const SHORTEST_SECONDS = 0.0001;
 /** The last one begins at 29 days. */
-export const BUCKET_COUNT = 251;
+const BUCKET_COUNT = 251;
 
 type Quantiles = { p50: number | null; p95: number | null; p99: number | null };
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { createAnnouncer } from '../../src/cluster/announcer.ts';
-import { NO_WAKE_UP, decodeWakeUp, encodeWakeUp } from '../../src/cluster/wake-up.ts';
+import { decodeWakeUp, encodeWakeUp } from '../../src/cluster/wake-up.ts';
 import type { WakeUp } from '../../src/cluster/wake-up.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { DueWork } from '../../src/model/delivery.ts';
@@ -14,6 +14,7 @@ import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 
+const NO_WAKE_UP = { due: [], shards: [], changed: [], acknowledged: [], hasMoved: false };
 const PAYLOAD_BYTES_MAX = 7_999;
 const ids = createIds(systemClock, systemRandom);
 const destinations = (count: number): DestinationId[] => Array.from({ length: count }, () => ids.next('dst'));

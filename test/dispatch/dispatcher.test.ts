@@ -1,7 +1,6 @@
 // What the dispatcher shares out over all destinations: memory and slots. How it behaves in time is in test/sim.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import type { DestinationId } from '../../src/model/id.ts';
 import { createIds } from '../../src/runtime/ids.ts';
@@ -9,13 +8,13 @@ import { SeededRandom } from '../sim/seeded-random.ts';
 import { settle, VirtualClock } from '../sim/virtual-clock.ts';
 import { openDelivery } from '../support/deliveries.ts';
 import { destinationWith } from '../support/destinations.ts';
-import { startDispatching } from '../support/dispatching.ts';
+import { ALL_OURS, startDispatching } from '../support/dispatching.ts';
 
 /** Any destination there may be, on a node that has its lease unless the test says otherwise. */
 async function setUp({ slots = 16, isAlive = () => true }: { slots?: number; isAlive?: () => boolean } = {}) {
   const dispatching = await startDispatching({
     destinationOf: (id) => destinationWith({ id }),
-    ownership: { ...soleOwnership, isAlive },
+    ownership: { ...ALL_OURS, isAlive },
     slots,
   });
   const { clock } = dispatching;

@@ -2,7 +2,6 @@
 // and results are stored when it says so. No whole service (app/service.ts): its store and its configuration would have
 // to be real, and these tests hold back single answers and change single destinations of theirs.
 import assert from 'node:assert/strict';
-import { soleOwnership } from '../../src/cluster/sole-node.ts';
 import { Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Ownership } from '../../src/model/ownership.ts';
 import { Payloads } from '../../src/dispatch/payloads.ts';
@@ -17,6 +16,14 @@ import { createClockTrust } from '../../src/runtime/clock-trust.ts';
 import type { EventPayload, RecordOutcome, ResultToRecord } from '../../src/store/store.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
+
+/** Of a node that has owned every shard always. */
+export const ALL_OURS: Ownership = {
+  mayStart: () => true,
+  isAlive: () => true,
+  ownedSince: () => Number.NEGATIVE_INFINITY,
+  ownedShards: () => undefined,
+};
 
 const SUCCESS: Omit<AttemptResult, 'startedAt'> = {
   outcome: 'succeeded',
@@ -40,7 +47,7 @@ export async function startDispatching(options: {
   ownership?: Ownership;
   slots: number;
 }) {
-  const { destinationOf, ownership = soleOwnership, slots } = options;
+  const { destinationOf, ownership = ALL_OURS, slots } = options;
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
   /** Unfinished deliveries that are only in the store. */
