@@ -4,8 +4,8 @@
 //
 // Slots are scarce when more than half are taken. Then a destination gets no more of them than it has earned by answers
 // (in-flight.ts), and of those that have failed since their last success and answer nothing all together get an eighth.
-// Newcomers, of which nothing is known, get one each, but for a sixteenth of all: however many receivers hang, known or
-// not, those that have answered find slots.
+// Newcomers, of which nothing is known, get one each while there is room for these probes beside them. Neither get the
+// last sixteenth: however many receivers hang, known or not, those that have answered find slots.
 //
 // Test mode must not hold up live events, whatever its receivers do: they may hang just after they have answered, too.
 // So its destinations never have more than three quarters of the slots together, and their shares are parts of those.
@@ -39,7 +39,7 @@ export class Slots {
 
   constructor(max: number) {
     this.#max = max;
-    this.#of = { live: new ModeSlots(max), test: new ModeSlots(max * TEST_PART) };
+    this.#of = { live: new ModeSlots(max), test: new ModeSlots(Math.floor(max * TEST_PART)) };
   }
 
   get onWire(): number {
@@ -55,8 +55,10 @@ export class Slots {
     const { onWire, onWireAs, max } = this.#of[mode];
     if (onWire >= max) return false;
     if (standing === 'earner' || this.#onWire < this.#max * PLENTIFUL_PART) return true;
-    if (standing === 'newcomer') return this.#unearned() < max * UNEARNED_PART;
-    return standing === 'prober' && onWireAs.prober < Math.max(1, max * PROBES_PART);
+    const left = max * UNEARNED_PART - this.#unearned();
+    // Newcomers leave room for the probes: those would have what is kept for earners otherwise.
+    if (standing === 'newcomer') return left > Math.max(0, max * PROBES_PART - onWireAs.prober);
+    return standing === 'prober' && onWireAs.prober < Math.max(1, max * PROBES_PART) && left > 0;
   }
 
   /** The mode that has fewer: of equal destinations, one of that mode comes first. */

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { DestinationQueue, Place } from '../../src/dispatch/destination-queue.ts';
-import { ReadyQueues, WakeHeap } from '../../src/dispatch/slots.ts';
-import type { ReadyPlace, Taker } from '../../src/dispatch/slots.ts';
+import { ReadyQueues, Slots, WakeHeap } from '../../src/dispatch/slots.ts';
+import type { ReadyPlace, Standing, Taker } from '../../src/dispatch/slots.ts';
 import type { Mode } from '../../src/model/api-key.ts';
 import { FORCED_DUE_AT } from '../../src/model/delivery.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
@@ -39,6 +39,62 @@ describe('the wake heap', () => {
         assert.equal(woken.length, expected.length, 'each once');
       }),
     );
+  });
+});
+
+describe('the slots, whatever hangs on them', () => {
+  const standings = fc.array(fc.constantFrom<Standing>('earner', 'newcomer', 'prober', 'other'), {
+    minLength: 300,
+    maxLength: 300,
+  });
+  /** Takes what is to be had by takers that never answer, so many times as it takes. */
+  const fill = (slots: Slots, takers: readonly Taker[]): void => {
+    for (const taker of takers) if (slots.isFree() && slots.areFor(taker)) slots.take(taker);
+  };
+
+  test('are there for live mode, however many of test mode hang', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.integer({ min: 4, max: 12 }), fc.integer({ min: 13, max: 100 })),
+        standings,
+        (max, hanging) => {
+          for (const standing of ['earner', 'newcomer', 'prober'] as const) {
+            const slots = new Slots(max);
+            fill(
+              slots,
+              hanging.map((each) => ({ mode: 'test', standing: each })),
+            );
+            assert.ok(slots.isFree() && slots.areFor({ mode: 'live', standing }));
+          }
+        },
+      ),
+    );
+  });
+
+  test('are there for those that have answered, however many newcomers and probers hang', () => {
+    const modes = fc.array(fc.constantFrom<Mode>('live', 'test'), { minLength: 300, maxLength: 300 });
+    fc.assert(
+      fc.property(fc.integer({ min: 16, max: 100 }), standings, modes, (max, hanging, modesOf) => {
+        const slots = new Slots(max);
+        const takers = hanging.map((standing, i) => ({ mode: modesOf[i]!, standing }));
+        fill(
+          slots,
+          takers.filter(({ standing }) => standing !== 'earner'),
+        );
+        assert.ok(slots.isFree());
+      }),
+    );
+  });
+
+  test('are there for a prober, however many newcomers hang', () => {
+    for (let max = 16; max <= 100; max++) {
+      const slots = new Slots(max);
+      fill(
+        slots,
+        Array.from({ length: 300 }, () => ({ mode: 'live', standing: 'newcomer' })),
+      );
+      assert.ok(slots.areFor({ mode: 'live', standing: 'prober' }));
+    }
   });
 });
 
