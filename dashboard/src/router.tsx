@@ -8,6 +8,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import type { ErrorComponentProps } from '@tanstack/react-router';
 import { ApiError, onSignedOut } from './api/client.ts';
 import type { Mode } from './api/client.ts';
 import { sessionsQuery } from './api/session.ts';
@@ -145,7 +146,7 @@ export async function preloadPages(): Promise<void> {
 export const router = createRouter({
   routeTree: root.addChildren([home, signIn, environment.addChildren(pages)]),
   context: { queryClient },
-  defaultErrorComponent: ({ error, reset }) => <Fault error={error} retry={reset} />,
+  defaultErrorComponent: RouteFault,
   defaultPendingComponent: Loading,
   scrollRestoration: true,
   defaultPreload: false,
@@ -157,6 +158,11 @@ export const router = createRouter({
     return text === '' ? '' : `?${text}`;
   },
 });
+
+/** Not by its `reset`: what is drawn again would be the route with the same error. */
+function RouteFault({ error }: ErrorComponentProps) {
+  return <Fault error={error} retry={() => void router.invalidate()} />;
+}
 
 // A cookie that ended, or a key that was revoked: whatever page this is, the way on is to sign in.
 onSignedOut(() => void queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }));

@@ -22,6 +22,8 @@ export const sessionsQuery = {
   queryKey: ['sessions'],
   queryFn: async () => (await request<{ sessions: Session[] }>('GET', '/session')).sessions,
   staleTime: 60_000,
+  // Nothing is shown before it is answered, not even that it is not.
+  retry: 3,
 };
 
 export function signIn(key: string): Promise<Session> {

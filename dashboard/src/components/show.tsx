@@ -145,6 +145,8 @@ export function Id({ id }: { id: string }) {
 export function Fault({ error, retry, children }: { error: unknown; retry?: () => void; children?: ReactNode }) {
   if (error === null || error === undefined) return null;
   const requestId = error instanceof ApiError ? error.requestId : null;
+  // What is wrong with the request itself would be refused again.
+  const isFinal = error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
   return (
     <div className="callout bad" role="alert">
       <p>{sentence(error instanceof Error ? error.message : 'something went wrong')}</p>
@@ -153,7 +155,7 @@ export function Fault({ error, retry, children }: { error: unknown; retry?: () =
           Request <code>{requestId}</code>
         </p>
       )}
-      {retry !== undefined && (
+      {retry !== undefined && !isFinal && (
         <button type="button" className="link" onClick={retry}>
           Try again
         </button>

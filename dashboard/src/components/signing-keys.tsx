@@ -22,7 +22,7 @@ export function SigningKeys({ destinationId: id }: { destinationId: string }) {
   const mode = useMode();
   const may = useMay();
   const client = useQueryClient();
-  const { data, error } = useQuery(signingKeysQuery(mode, id));
+  const { data, error, refetch } = useQuery(signingKeysQuery(mode, id));
   const [overlap, setOverlap] = useState(86_400);
   const [brought, setBrought] = useState('');
   const [secret, setSecret] = useState<string | null>(null);
@@ -65,7 +65,7 @@ export function SigningKeys({ destinationId: id }: { destinationId: string }) {
         )
       }
     >
-      <Fault error={error} />
+      <Fault error={error} retry={() => void refetch()} />
       <ul className="stack-small">
         {data?.data.map((key) => (
           <li key={key.id} className="row">

@@ -18,10 +18,10 @@ import { visible } from '../words/visible.ts';
 export function Subscriptions({ destinationId }: { destinationId: string }) {
   const mode = useMode();
   const may = useMay();
-  const { data, error } = useQuery(subscriptionsQuery(mode, { destination_id: destinationId }));
+  const { data, error, refetch } = useQuery(subscriptionsQuery(mode, { destination_id: destinationId }));
   return (
     <Card title="Subscriptions" flush actions={may('manage') && <Add destinationId={destinationId} />}>
-      <Fault error={error} />
+      <Fault error={error} retry={() => void refetch()} />
       {data?.data.length === 0 && (
         <Empty title="It gets nothing">Without a subscription no event goes to this destination.</Empty>
       )}

@@ -43,7 +43,7 @@ export function DeliveryPage() {
       }
       actions={data !== undefined && <Actions delivery={data} isDeleted={isDeleted} />}
     >
-      <Fault error={error} />
+      <Fault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <div className="columns">
           <div className="stack">

@@ -36,7 +36,7 @@ export function DestinationPage() {
       }
       actions={data !== undefined && <Actions destination={data} />}
     >
-      <Fault error={error} />
+      <Fault error={error} retry={() => void refetch()} />
       {data !== undefined && (
         <div className="columns">
           <div className="stack">

@@ -22,7 +22,7 @@ export function EventPage() {
   const mode = useMode();
   const may = useMay();
   const { id } = useParams({ from: '/$mode/events/$id' });
-  const { data: event, error } = useQuery(eventQuery(mode, id));
+  const { data: event, error, refetch } = useQuery(eventQuery(mode, id));
   return (
     <Page
       title="Event"
@@ -34,7 +34,7 @@ export function EventPage() {
       }
       actions={event !== undefined && <Actions event={event} canReplay={may('operate')} canSend={may('publish')} />}
     >
-      <Fault error={error} />
+      <Fault error={error} retry={() => void refetch()} />
       {event !== undefined && (
         <div className="columns">
           <div className="stack">

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, before } from 'node:test';
 import { ok, startReceiver } from '../../e2e/receiver.ts';
-import { api, journey, scope, service } from '../stage.ts';
+import { api, journey, scope, service, traffic } from '../stage.ts';
 
 let address = '';
 const relay = createServer((socket) => {
@@ -78,4 +78,35 @@ journey('a page whose data are slow to come says that it loads, until they are t
   answer();
   await page.locator('main').locator('table, .empty').first().waitFor();
   await page.getByText('Loading…').waitFor({ state: 'hidden' });
+});
+
+const UNAVAILABLE = {
+  status: 503,
+  json: { error: { code: 'unavailable', message: 'not now', request_id: 'req_none' } },
+};
+
+journey('what could not be read is asked for again when one says so', async ({ page, faults }) => {
+  const { deadId, brokenDestination } = traffic();
+  const { event_id: eventId } = await api.delivery(deadId);
+  const again = page.getByRole('button', { name: 'Try again' });
+  for (const path of [`deliveries/${deadId}`, `events/${eventId}`, `destinations/${brokenDestination.id}`]) {
+    await page.route(`**/v1/${path}`, (route) => route.fulfill(UNAVAILABLE));
+    await page.goto(`/test/${path}`);
+    await again.waitFor();
+    await page.unroute(`**/v1/${path}`);
+    await again.click();
+    await page.getByRole('heading', { name: 'About' }).waitFor();
+    assert.equal(await again.count(), 0);
+  }
+  await page.route('**/session', (route) => route.fulfill(UNAVAILABLE));
+  await page.goto('/test/events');
+  await again.waitFor();
+  await page.unroute('**/session');
+  await again.click();
+  await page.getByRole('table', { name: 'Events' }).waitFor();
+  await page.goto('/test/events/evt_none');
+  await page.getByRole('alert').waitFor();
+  assert.equal(await again.count(), 0, 'there is none: nothing else would be answered');
+  // The refusals are the journey's own.
+  faults.length = 0;
 });
