@@ -58,7 +58,8 @@ export class AttemptLedger {
     if (row === undefined) return onViolation(`an attempt of ${exchange.deliveryId}, which is not stored`);
     const ledger = this.destinations.get(row.destinationId)!;
     ledger.noteLimits(this.#instant());
-    if (this.onWire >= this.#options.slots() / 2) this.#crowdedAt = clock.monotonic();
+    // With this one: the next is given no slot then that it has not earned.
+    if (this.onWire + 1 >= this.#options.slots() / 2) this.#crowdedAt = clock.monotonic();
     for (const fault of this.#faultsOfStart(exchange, row, ledger)) {
       const { status, dueAt, isForced, attemptCount } = row;
       onViolation(
