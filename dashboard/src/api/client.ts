@@ -77,10 +77,12 @@ export function errorOf(status: number, body: unknown): ApiError {
 }
 
 export async function fetchOrFail(request: Request, more = ''): Promise<Response> {
-  try {
-    return await fetch(request);
-  } catch (error) {
+  const response = await fetch(request).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiError(0, { code: 'unreachable', message: `The service does not answer.${more}` });
-  }
+  });
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  if (!response.ok || response.status === 204 || isJson) return response;
+  const message = `What answered is not Postrider: a gateway before it, which may want you to sign in there.${more}`;
+  throw new ApiError(502, { code: 'unexpected_answer', message });
 }

@@ -110,3 +110,21 @@ journey('what could not be read is asked for again when one says so', async ({ p
   // The refusals are the journey's own.
   faults.length = 0;
 });
+
+journey('a page of a gateway is not taken for an answer, nor shown as a fault of JSON', async ({ page, faults }) => {
+  const answer = { contentType: 'text/html', body: '<h1>Sign in to the network</h1>' };
+  await page.route('**/v1/**', (route) => route.fulfill(answer));
+  for (const path of ['', '/deliveries', '/events/evt_none', '/cluster']) {
+    await page.goto(`/test${path}`);
+    await page.getByRole('alert').getByText('What answered is not Postrider').first().waitFor();
+  }
+  await page.goto('/test/send');
+  await page.getByLabel('Type').fill('order.paid');
+  await page.getByRole('button', { name: 'Send to test' }).click();
+  await page.getByRole('alert').getByText('Whether this was done is not known').waitFor();
+  await page.route('**/session', (route) => route.fulfill(answer));
+  await page.goto('/test/send');
+  await page.getByRole('alert').getByText('What answered is not Postrider').waitFor();
+  // That no session could be asked for is on the console too.
+  faults.length = 0;
+});
