@@ -1,5 +1,6 @@
 // A form for one event. Its draft is the event that the address names, or the last one of the type.
 import { useQuery } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { answerOf, api, ApiError } from '../api/client.ts';
@@ -23,9 +24,11 @@ export function Send() {
   const [body, setBody] = useState('');
   const [idempotencyKey, setIdempotencyKey] = useState('');
   const [sent, setSent] = useState<Schemas['AcceptedEvent'] | null>(null);
-  const draftError = useDraft((draft) => {
-    setType(draft.type);
-    setBody(layOut(draft.body ?? '{}'));
+  const draft = useDraft((event) => {
+    // What was written while it was on its way stays.
+    if (type !== '' || body !== '') return;
+    setType(event.type);
+    setBody(layOut(event.body ?? '{}'));
   });
   const { run, isBusy, error } = useOnce(async () => {
     setSent(null);
@@ -38,7 +41,8 @@ export function Send() {
       <div className="columns">
         <Card>
           <form className="stack" onSubmit={run}>
-            <Fault error={draftError} />
+            <Fault error={draft.error} retry={() => void draft.refetch()} />
+            {draft.isLoading && <p role="status">Loading…</p>}
             <Field
               label="Type"
               required
@@ -107,17 +111,17 @@ function jsonFault(text: string): string | null {
   }
 }
 
-/** Why there is none, where the address names an event. */
-function useDraft(take: (event: EventWithBody) => void): Error | null {
+/** Where the address names an event. */
+function useDraft(take: (event: EventWithBody) => void): UseQueryResult<EventWithBody> {
   const mode = useMode();
   const search: Search = useSearch({ strict: false });
   const from = search['from'];
-  const { data, error } = useQuery({ ...eventQuery(mode, from ?? ''), enabled: from !== undefined });
+  const draft = useQuery({ ...eventQuery(mode, from ?? ''), enabled: from !== undefined });
   useEffect(() => {
-    if (data !== undefined) take(data);
+    if (draft.data !== undefined) take(draft.data);
     // Once for each event: what is typed afterwards stays.
-  }, [data?.event_id]);
-  return error;
+  }, [draft.data?.event_id]);
+  return draft;
 }
 
 function LastOfType({ type, onTake }: { type: string; onTake: (body: string) => void }) {

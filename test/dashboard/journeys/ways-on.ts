@@ -31,6 +31,25 @@ journey('an event that is not there is no draft, and that is said', async ({ pag
     .waitFor();
 });
 
+journey('what is typed before the draft has come is not replaced by it', async ({ page }) => {
+  const { event_id: eventId } = await api.publish('draft.late', { from: 'the draft' });
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route(`**/v1/events/${eventId}`, async (route) => {
+    await answered;
+    await route.continue();
+  });
+  await page.goto(`/test/send?from=${eventId}`);
+  const loading = page.getByRole('status').getByText('Loading…');
+  await loading.waitFor();
+  await page.getByLabel('Body').fill('{"typed":true}');
+  answer();
+  await loading.waitFor({ state: 'detached' });
+  assert.equal(await page.getByLabel('Body').inputValue(), '{"typed":true}');
+  await page.reload();
+  await page.getByLabel('Type').and(page.locator('[value="draft.late"]')).waitFor();
+  assert.match(await page.getByLabel('Body').inputValue(), /the draft/);
+});
+
 journey(
   'another tab that signs in with another key changes what the first one may',
   async ({ page }) => {
