@@ -5,9 +5,10 @@ import { destinationQuery } from '../api/queries.ts';
 import { useMay, useMode } from './environment.ts';
 import { useNotice, useRefusal } from './notices.tsx';
 
-type Props = { id: string; isPaused: boolean; className?: string };
+/** `of`: where a page has several, the destination's name. */
+type Props = { id: string; isPaused: boolean; of?: string; className?: string };
 
-export function PauseButton({ id, isPaused, className = 'button' }: Props) {
+export function PauseButton({ id, isPaused, of, className = 'button' }: Props) {
   const mode = useMode();
   const may = useMay();
   const client = useQueryClient();
@@ -25,9 +26,15 @@ export function PauseButton({ id, isPaused, className = 'button' }: Props) {
       refuse(error);
     }
   };
+  const label = isPaused ? 'Resume' : 'Pause';
   return (
-    <button type="button" className={className} onClick={() => void turn()}>
-      {isPaused ? 'Resume' : 'Pause'}
+    <button
+      type="button"
+      className={className}
+      aria-label={of === undefined ? undefined : `${label} ${of}`}
+      onClick={() => void turn()}
+    >
+      {label}
     </button>
   );
 }

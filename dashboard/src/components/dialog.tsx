@@ -47,6 +47,8 @@ export function BareDialog({ label, onClose, children }: { label: string; onClos
 type ConfirmProps = {
   /** What the button that opens it says. */
   label: string;
+  /** Where a page has several: what this one is about, for who hears the button and does not see its row. */
+  of?: string;
   title: string;
   children: ReactNode;
   /** What the button that does it says. */
@@ -57,11 +59,16 @@ type ConfirmProps = {
 };
 
 /** A button that asks before it acts, and shows what was refused. */
-export function ConfirmButton({ label, title, children, confirm, danger = false, className, act }: ConfirmProps) {
+export function ConfirmButton({ label, of, title, children, confirm, danger = false, className, act }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" className={className ?? `button${danger ? ' danger' : ''}`} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        aria-label={of === undefined ? undefined : `${label} ${of}`}
+        className={className ?? `button${danger ? ' danger' : ''}`}
+        onClick={() => setOpen(true)}
+      >
         {label}
       </button>
       <Dialog title={title} open={isOpen} onClose={() => setOpen(false)}>

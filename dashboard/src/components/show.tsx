@@ -97,6 +97,12 @@ export function nameOf({ name, url }: Pick<Destination, 'name' | 'url'>): string
   return visible(name?.trim() || hostOf(url));
 }
 
+/** For what is said of it: `DestinationLink` shows the same. */
+export function useDestinationName(id: string): string {
+  const { data } = useQuery({ ...destinationQuery(useMode(), id), enabled: useMay()('read') });
+  return data === undefined ? shortId(id) : nameOf(data);
+}
+
 /** A destination by its name; the id only as long as, or where, there is no name to be had. */
 export function DestinationLink({ id, className = 'cut' }: { id: string; className?: string }) {
   const mode = useMode();

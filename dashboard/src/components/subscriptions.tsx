@@ -56,6 +56,7 @@ function Row({ subscription }: { subscription: Subscription }) {
   const may = useMay();
   const client = useQueryClient();
   const { id, event_type: type, filter } = subscription;
+  const about = filter === null ? type : `${type} ${visible(JSON.stringify(filter))}`;
   const remove = async (): Promise<void> => {
     await answerOf(api(mode).DELETE('/v1/subscriptions/{id}', { params: { path: { id } } }));
     await client.invalidateQueries({ queryKey: [mode, '/v1/subscriptions'] });
@@ -77,10 +78,11 @@ function Row({ subscription }: { subscription: Subscription }) {
       </td>
       <td className="fit last end">
         <div className="row">
-          {filter !== null && <Try subscription={subscription} />}
+          {filter !== null && <Try subscription={subscription} about={about} />}
           {may('manage') && (
             <ConfirmButton
               label="Remove"
+              of={about}
               title="Remove the subscription"
               confirm="Remove"
               danger
@@ -98,11 +100,11 @@ function Row({ subscription }: { subscription: Subscription }) {
   );
 }
 
-function Try({ subscription }: { subscription: Subscription }) {
+function Try({ subscription, about }: { subscription: Subscription; about: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <button type="button" className="button slim" onClick={() => setOpen(true)}>
+      <button type="button" className="button slim" aria-label={`Try ${about}`} onClick={() => setOpen(true)}>
         Try
       </button>
       <Dialog title="The filter, tried on the last events" open={isOpen} onClose={() => setOpen(false)} wide>

@@ -13,7 +13,7 @@ import { Filters, PeriodFilter, pick, requestOf, useFilters } from '../component
 import { Card, Page } from '../components/page.tsx';
 import { ListFault, Pager } from '../components/pager.tsx';
 import { BulkBar, useSelection } from '../components/select-many.tsx';
-import { DestinationLink, Empty } from '../components/show.tsx';
+import { DestinationLink, Empty, useDestinationName } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
 import { DEAD_REASON } from '../words/outcomes.ts';
@@ -117,7 +117,6 @@ type GroupsProps = {
 
 /** By destination and cause. The counts are of this page: the dry run counts all of a group. */
 function Groups({ deliveries, isPart, replay }: GroupsProps) {
-  const [, change] = useFilters();
   return (
     <Card title={isPart ? `Causes among the ${deliveries.length} shown` : 'Causes'} flush>
       <div className="table-wrap">
@@ -135,39 +134,49 @@ function Groups({ deliveries, isPart, replay }: GroupsProps) {
           </thead>
           <tbody>
             {groupsOf(deliveries).map((group) => (
-              <tr key={`${group.destinationId} ${group.reason}`}>
-                <td className="lead">
-                  <DestinationLink id={group.destinationId} />
-                </td>
-                <td className="whole">{DEAD_REASON[group.reason].word}</td>
-                <td className="muted whole">{DEAD_REASON[group.reason].action}</td>
-                <td className="number end">{count(group.size)}</td>
-                <td className="fit whole last">
-                  <div className="row">
-                    <button
-                      type="button"
-                      className="button slim"
-                      onClick={() => change({ destination_id: group.destinationId })}
-                    >
-                      Show
-                    </button>
-                    {replay && group.reason !== 'destination_deleted' && (
-                      <button
-                        type="button"
-                        className="button slim"
-                        onClick={() => replay({ destination_id: group.destinationId, dead_reason: group.reason })}
-                      >
-                        Replay
-                      </button>
-                    )}
-                  </div>
-                </td>
-              </tr>
+              <GroupRow key={`${group.destinationId} ${group.reason}`} group={group} replay={replay} />
             ))}
           </tbody>
         </table>
       </div>
     </Card>
+  );
+}
+
+function GroupRow({ group, replay }: { group: Group; replay: GroupsProps['replay'] }) {
+  const [, change] = useFilters();
+  const about = `${useDestinationName(group.destinationId)}: ${DEAD_REASON[group.reason].word}`;
+  return (
+    <tr>
+      <td className="lead">
+        <DestinationLink id={group.destinationId} />
+      </td>
+      <td className="whole">{DEAD_REASON[group.reason].word}</td>
+      <td className="muted whole">{DEAD_REASON[group.reason].action}</td>
+      <td className="number end">{count(group.size)}</td>
+      <td className="fit whole last">
+        <div className="row">
+          <button
+            type="button"
+            className="button slim"
+            aria-label={`Show ${about}`}
+            onClick={() => change({ destination_id: group.destinationId })}
+          >
+            Show
+          </button>
+          {replay && group.reason !== 'destination_deleted' && (
+            <button
+              type="button"
+              className="button slim"
+              aria-label={`Replay ${about}`}
+              onClick={() => replay({ destination_id: group.destinationId, dead_reason: group.reason })}
+            >
+              Replay
+            </button>
+          )}
+        </div>
+      </td>
+    </tr>
   );
 }
 

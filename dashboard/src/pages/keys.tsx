@@ -94,6 +94,7 @@ function KeyRow({ apiKey }: { apiKey: ApiKey }) {
       <td className="fit whole last">
         <ConfirmButton
           label="Revoke"
+          of={`${name}, ${apiKey.prefix}…${apiKey.last4}`}
           title={`Revoke ${name}`}
           confirm="Revoke"
           danger

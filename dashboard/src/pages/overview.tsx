@@ -10,7 +10,7 @@ import type { Line } from '../components/chart.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { Card, Page } from '../components/page.tsx';
-import { Badge, DestinationLink, Empty, Fault, Time } from '../components/show.tsx';
+import { Badge, DestinationLink, Empty, Fault, Time, useDestinationName } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count, percent, plural, rate, seconds } from '../words/numbers.ts';
 import { ratesOf } from '../words/rates.ts';
@@ -130,30 +130,38 @@ function Troubles({ troubles }: { troubles: readonly Schemas['Trouble'][] }) {
           </thead>
           <tbody>
             {troubles.map((trouble) => (
-              <tr key={trouble.destination_id}>
-                <td className="lead">
-                  <Badge tone={trouble.state === 'paused' ? 'idle' : 'bad'}>
-                    <DestinationLink id={trouble.destination_id} className="cut strong" />
-                  </Badge>
-                </td>
-                <td className="whole">{sentence(trouble.summary)}</td>
-                <td className="number wide-only">{count(trouble.unfinished)}</td>
-                <td className="number wide-only">
-                  <Time at={trouble.oldest_due_at} />
-                </td>
-                <td className="fit whole last">
-                  <PauseButton
-                    id={trouble.destination_id}
-                    isPaused={trouble.state === 'paused'}
-                    className="button slim"
-                  />
-                </td>
-              </tr>
+              <TroubleRow key={trouble.destination_id} trouble={trouble} />
             ))}
           </tbody>
         </table>
       </div>
     </Card>
+  );
+}
+
+function TroubleRow({ trouble }: { trouble: Schemas['Trouble'] }) {
+  const name = useDestinationName(trouble.destination_id);
+  return (
+    <tr>
+      <td className="lead">
+        <Badge tone={trouble.state === 'paused' ? 'idle' : 'bad'}>
+          <DestinationLink id={trouble.destination_id} className="cut strong" />
+        </Badge>
+      </td>
+      <td className="whole">{sentence(trouble.summary)}</td>
+      <td className="number wide-only">{count(trouble.unfinished)}</td>
+      <td className="number wide-only">
+        <Time at={trouble.oldest_due_at} />
+      </td>
+      <td className="fit whole last">
+        <PauseButton
+          id={trouble.destination_id}
+          isPaused={trouble.state === 'paused'}
+          of={name}
+          className="button slim"
+        />
+      </td>
+    </tr>
   );
 }
 

@@ -104,6 +104,30 @@ journey('Tab goes through a page in the order in which it is read, and the focus
   }
 });
 
+/** As they are heard one after another, without their rows. */
+const BUTTONS_OF_ROWS = `[...document.querySelectorAll('main table button')].map((button) =>
+  button.getAttribute('aria-label') ?? button.textContent)`;
+
+journey('of the buttons in rows each says what it is about', async ({ page }) => {
+  const { brokenDestination } = traffic();
+  await api.subscribe(brokenDestination, 'row.one', { '$.n': 1 });
+  await api.subscribe(brokenDestination, 'row.two', { '$.n': 1 });
+  const admin = new Api(service, await createKey(service, 'test', 'admin'));
+  await admin.expect(201, 'POST', '/v1/api-keys', { name: 'Of a row', mode: 'test', scopes: ['read'] });
+  const shown = {
+    '': 'Pause Northwind warehouse',
+    [`/destinations/${brokenDestination.id}`]: 'Try row.two {"$.n":1}',
+    '/dlq': 'Replay Northwind warehouse: Retries exhausted',
+    '/keys': /^Revoke Of a row, pr_test_/,
+  };
+  for (const [path, name] of Object.entries(shown)) {
+    await page.goto(`/test${path}`);
+    await page.getByRole('button', { name, exact: true }).waitFor();
+    const names = (await page.evaluate(BUTTONS_OF_ROWS)) as string[];
+    assert.deepEqual(names, [...new Set(names)], path);
+  }
+});
+
 const LONG = 'name_without_a_place_to_break_'.repeat(8);
 /** Whatever is wider than its place, but for the navigation of narrow windows and what is there to be scrolled. */
 const TOO_WIDE = `[document.documentElement, ...document.querySelectorAll('.table-wrap, .dialog')]
