@@ -157,6 +157,10 @@ journey('what is long fits, and what goes by its own button leaves the focus on 
   }
   await page.goto('/test/deliveries');
   await page.getByLabel('Select all on this page').check();
+  const [first, second] = await Promise.all(
+    ['Status', 'Destination'].map((label) => page.getByLabel(label, { exact: true }).boundingBox()),
+  );
+  assert.equal(first!.y, second!.y, 'two filters beside each other leave room for the list');
   await page.goto(`/test/destinations/${destination.id}`);
   await page.getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
