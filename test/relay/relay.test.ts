@@ -298,10 +298,10 @@ test('two relays at once: one publishes, the other takes over', async (t) => {
   );
   assert.equal(new Set(accepted.map(({ idempotency_key: key }) => key)).size, 3000);
   await client.query(`INSERT INTO outbox (type, body) VALUES ('two.relays', '{}')`);
-  const once = await relayOnce();
+  const onceOnly = await relayOnce();
   assert.deepEqual(await rowsOf('outbox'), []);
   assert.ok(
-    once.lines.some(({ event }) => event === 'standby'),
+    onceOnly.lines.some(({ event }) => event === 'standby'),
     'and --once waits for what another publishes',
   );
   assert.equal((await acceptedOf(api, 'two.relays')).length, 3001);
