@@ -52,6 +52,12 @@ export class AttemptLedger {
     }
   }
 
+  /** src/dispatch/slots.ts */
+  isFullForTest(): boolean {
+    const ofTest = [...this.destinations.values()].filter(({ isOfTest }) => isOfTest);
+    return ofTest.reduce((sum, { onWire }) => sum + onWire.size, 0) >= Math.floor((this.#options.slots() * 3) / 4);
+  }
+
   noteStart(exchange: Exchange): void {
     const { clock, view, onViolation } = this.#options;
     const row = view.delivery(exchange.deliveryId);
@@ -116,6 +122,7 @@ export class AttemptLedger {
       [heldMs >= 1 && !row.isForced, `an attempt during a Retry-After of ${heldMs} ms more`],
       [ledger.onWire.size >= ledger.maxInFlight(), `more than ${ledger.maxInFlight()} on the wire`],
       [this.onWire >= slots(), `more than ${slots()} on the wire in all`],
+      [ledger.isOfTest && this.isFullForTest(), 'more than three quarters of the slots for test mode'],
       [!ledger.takeToken(clock.monotonic()), `more starts than ${rate} a second`],
       // A first attempt is due at once, whatever a clock that was set back makes of its id.
       [

@@ -19,6 +19,7 @@ export type DeliveryRow = {
 };
 
 export type DestinationRow = {
+  environment: number;
   isPaused: boolean;
   isDeleted: boolean;
   maxInFlight: number;
@@ -42,6 +43,7 @@ type RawDelivery = {
 };
 
 type RawDestination = {
+  environment: number;
   status: number;
   deleted_at: number | null;
   max_in_flight: number;
@@ -58,7 +60,7 @@ const DELIVERIES = `
   FROM deliveries d JOIN destinations t ON t.key = d.destination`;
 
 const DESTINATION = `
-  SELECT t.status, t.deleted_at, t.max_in_flight, t.rate_per_second, t.url, h.held_until
+  SELECT t.environment, t.status, t.deleted_at, t.max_in_flight, t.rate_per_second, t.url, h.held_until
   FROM destinations t LEFT JOIN destination_health h ON h.destination = t.key
   WHERE t.id = ?`;
 
@@ -100,6 +102,7 @@ export function viewDatabase(path: string) {
       const row = destination().get(idBytes(id));
       if (row === undefined) return undefined;
       return {
+        environment: row.environment,
         isPaused: row.status === 1,
         isDeleted: row.deleted_at !== null,
         maxInFlight: row.max_in_flight,

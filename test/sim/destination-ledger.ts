@@ -3,11 +3,15 @@
 import type { Instant } from '../../src/runtime/clock.ts';
 import type { DestinationRow } from './database-view.ts';
 
+/** The environment of test mode. */
+const TEST = 2;
+
 /** More are on its wire only once answers have earned that: src/dispatch/in-flight.ts. */
 const WINDOW_MIN = 20;
 
 export class DestinationLedger {
   readonly id: string;
+  readonly isOfTest: boolean;
   /** Deliveries on the wire, of this process. */
   readonly onWire = new Set<string>();
   /** Of each url, by the wall clock, and the same moment by the monotonic one: it is over when either says so. */
@@ -26,6 +30,7 @@ export class DestinationLedger {
 
   constructor(id: string, version: DestinationRow) {
     this.id = id;
+    this.isOfTest = version.environment === TEST;
     this.#versions = [version];
   }
 
@@ -45,7 +50,7 @@ export class DestinationLedger {
   }
 
   /** The service says that it follows this version now; what was before is over. */
-  noteFollowed(version: Omit<DestinationRow, 'isDeleted' | 'heldUntil'>, at: number): void {
+  noteFollowed(version: Omit<DestinationRow, 'environment' | 'isDeleted' | 'heldUntil'>, at: number): void {
     const index = this.#versions.findLastIndex(
       ({ isPaused, maxInFlight, ratePerSecond, url }) =>
         isPaused === version.isPaused &&
