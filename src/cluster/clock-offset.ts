@@ -9,7 +9,20 @@ export type Offset = { at: Instant; ms: number; uncertainMs: number };
 /** Clocks that differ by less matter nowhere. */
 const OFFSET_IGNORED_MS = 1_000;
 
+/** Looks at a clock that must be corrected: the quickest answer says most, and what it says stays in force. */
+const LOOKS_MAX = 5;
+const CERTAIN_MS = 2;
+
 export async function measureOffset(store: Pick<ClusterStore, 'readCluster'>, clock: Clock): Promise<Offset> {
+  let best = await lookAtOffset(store, clock);
+  for (let looks = 1; looks < LOOKS_MAX && best.uncertainMs > CERTAIN_MS && !isCorrected(best, 0); looks++) {
+    const offset = await lookAtOffset(store, clock);
+    if (offset.uncertainMs < best.uncertainMs) best = offset;
+  }
+  return best;
+}
+
+async function lookAtOffset(store: Pick<ClusterStore, 'readCluster'>, clock: Clock): Promise<Offset> {
   const sentAt = instantOf(clock);
   const { now } = await store.readCluster();
   return offsetOf(now, sentAt, clock.monotonic());

@@ -118,6 +118,17 @@ describe('a store that was slow', () => {
   }
 });
 
+test('a start goes by the quickest of some answers, for a machine was busy while the others came', async () => {
+  const { clock, store, slowness } = new Scene(WRONG_MS);
+  const delays = [400, 90, 0, 300];
+  const readCluster: ClusterStore['readCluster'] = () => {
+    slowness.afterMs = delays.shift() ?? 500;
+    return store.readCluster();
+  };
+  const offset = await clock.runFor(measureOffset({ readCluster }, clock));
+  assertNear(correctionOf(offset), WRONG_MS, 20);
+});
+
 describe('a machine whose clock is set while its node runs', () => {
   for (const byMs of [3_600_000, -3_600_000, 20_000]) {
     test(`by ${byMs / 1_000} s`, async () => {
