@@ -74,7 +74,7 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
         removeAdditional: false,
         strict: true,
         strictTypes: false,
-        // Of a text with a character that is refused, the text.
+        // A fault then has the text that was refused, so that its character can be named.
         verbose: true,
         // Tests compile every schema, and hold the document that shows them against the specification.
         validateSchema: false,

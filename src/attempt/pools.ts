@@ -6,7 +6,7 @@ import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Connect } from './connect.ts';
 import { Connection } from './connection.ts';
-import type { Abort, Link, Place } from './connection.ts';
+import type { Abort, Place } from './connection.ts';
 import type { Target } from './target.ts';
 
 type OpenOptions = {
@@ -73,14 +73,11 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
       const key = `${environment} ${target.origin}`;
       const onSession = (session: Buffer): void => rememberSession(key, session);
       const session = sessions.get(key);
-      let link: Link;
-      try {
-        link = await connect({ ...options, target, session, onSession });
-      } catch (error) {
-        // Perhaps because of it: some servers hang up on a session that they do not know any more.
+      const link = await connect({ ...options, target, session, onSession }).catch((error: unknown) => {
+        // The session may be why: some servers hang up on one that they do not know any more.
         forgetSession(key, session);
         throw error;
-      }
+      });
       const connection = new Connection(link, { environment, origin: target.origin });
       link.socket.once('close', () => idle.remove(connection));
       return connection;

@@ -22,7 +22,7 @@ export class AttemptUnderWay {
   readonly trigger: AttemptTrigger;
   /** Monotonic ms. */
   readonly startedAt: number;
-  /** As what it has its slot. */
+  /** Mode and standing of its destination when it took its slot: by them the slot is given back. */
   readonly taker: Taker;
   readonly aborter: Aborter = new Aborter();
   /** The url that its request went to; null: it has not gone out. */

@@ -137,7 +137,7 @@ export class Connection {
     return exchange === undefined || this.#holdFor(exchange, bytes);
   }
 
-  /** The answer under way has no end of its own: it ends when the caller ends its side, who may have gone. */
+  /** The answer under way has no end of its own: it ends when the caller, who may have gone, ends the caller's side. */
   beginEndless(): void {
     this.#pace = new TakePace(this.socket, OF_ENDLESS_ANSWERS);
     this.socket.once('end', () => this.socket.end());

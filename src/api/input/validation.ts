@@ -9,7 +9,7 @@ type SchemaFault = {
   instancePath: string;
   params: Record<string, unknown>;
   message?: string | undefined;
-  /** What is wrong. */
+  /** The value at fault. */
   data?: unknown;
 };
 
