@@ -126,6 +126,19 @@ test('a value of the wrong type is told what it must be, in words', async () => 
   );
 });
 
+test('a number or a size that is out of bounds is told what it is and what it may be', async () => {
+  const said = async (fields: object) =>
+    (await api.refuse('invalid_request', 'POST', '/v1/destinations', { body: { url: 'https://a.test', ...fields } }))
+      .message;
+  assert.equal(await said({ max_in_flight: 0 }), '"max_in_flight" is 0; it must be at least 1');
+  assert.equal(await said({ max_in_flight: 1_001 }), '"max_in_flight" is 1001; it must be at most 1000');
+  assert.equal(await said({ name: 'ü'.repeat(257) }), '"name" has 257 characters; it must have at most 256');
+  const headers = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`x-${i}`, 'v']));
+  assert.equal(await said({ headers }), '"headers" has 21 members; it must have at most 20');
+  const { message } = await api.refuse('invalid_request', 'POST', '/v1/events/batch', { body: { events: [] } });
+  assert.equal(message, '"events" must not be empty');
+});
+
 test('a query parameter that is there twice is told that it is given once', async () => {
   const said = async (query: string) => (await api.refuse('invalid_request', 'GET', `/v1/deliveries?${query}`)).message;
   assert.equal(await said('status=dead&status=pending'), '"status" must be a string, given once');

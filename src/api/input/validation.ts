@@ -51,9 +51,24 @@ function explain({ keyword, params, message, data }: SchemaFault, isQuery: boole
       return explainCharacter(String(data), String(params.pattern));
     case 'uniqueItems':
       return 'must not name the same thing twice';
+    case 'minimum':
+      return `is ${String(data)}; it must be at least ${String(params.limit)}`;
+    case 'maximum':
+      return `is ${String(data)}; it must be at most ${String(params.limit)}`;
     default:
-      return message ?? 'is not valid';
+      return explainSize(keyword, Number(params.limit), data) ?? message ?? 'is not valid';
   }
+}
+
+/** Null: the keyword is not about a size. */
+function explainSize(keyword: string, limit: number, data: unknown): string | null {
+  const [, bound, what] = /^(min|max)(Length|Items|Properties)$/.exec(keyword) ?? [];
+  if (bound === undefined) return null;
+  const has = Array.from(what === 'Properties' ? Object.keys(Object(data)) : (data as string)).length;
+  if (has === 0) return 'must not be empty';
+  const noun = { Length: 'character', Items: 'item', Properties: 'member' }[what as 'Length' | 'Items' | 'Properties'];
+  const least = bound === 'min' ? 'least' : 'most';
+  return `has ${has} ${noun}${has === 1 ? '' : 's'}; it must have at ${least} ${limit}`;
 }
 
 /** Named by its number: it may be one that nobody sees. */
