@@ -3,34 +3,13 @@
 
 import type { ColumnKind } from './codec.ts';
 import { CHANGEABLE_KINDS } from './destination-rows.ts';
+import { ACTIVITY_KINDS } from './stats-rows.ts';
 
 export type CopiedValue = Uint8Array | string | number | boolean | null;
 /** In the order of the table's columns. */
 export type CopiedRow = readonly CopiedValue[];
 
-export type CopiedTable = { name: CopiedTableName; columns: Readonly<Record<string, ColumnKind>> };
-
-/** Copied in this order: what others refer to comes first. */
-export const COPIED_TABLE_NAMES = [
-  'accounts',
-  'environments',
-  'api_keys',
-  'destinations',
-  'signing_keys',
-  'destination_health',
-  'subscriptions',
-  'idempotency',
-  'events',
-  'event_bodies',
-  'open_deliveries',
-  'done_deliveries',
-  'attempts',
-  'stats',
-  'destination_activity',
-  'operations',
-] as const;
-
-export type CopiedTableName = (typeof COPIED_TABLE_NAMES)[number];
+type Columns = Readonly<Record<string, ColumnKind>>;
 
 const DELIVERY_COLUMNS = {
   id: 'id',
@@ -47,9 +26,10 @@ const DELIVERY_COLUMNS = {
   response_codes: 'bytes',
   updated_at: 'integer',
   completed_at: 'integer',
-} as const satisfies CopiedTable['columns'];
+} satisfies Columns;
 
-const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
+/** Copied in this order: what others refer to comes first. */
+const COLUMNS = {
   accounts: { id: 'integer', name: 'text' },
   environments: {
     id: 'integer',
@@ -139,19 +119,7 @@ const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
     writer: 'integer',
     counts: 'bytes',
   },
-  destination_activity: {
-    destination_id: 'id',
-    environment: 'integer',
-    reported_at: 'integer',
-    last_attempt_at: 'integer',
-    last_success_at: 'integer',
-    failed_at: 'integer',
-    failed_outcome: 'integer',
-    failed_code: 'integer',
-    failed_error: 'words',
-    in_flight: 'integer',
-    in_flight_limit: 'integer',
-  },
+  destination_activity: ACTIVITY_KINDS,
   operations: {
     id: 'id',
     environment: 'integer',
@@ -169,11 +137,14 @@ const COLUMNS: Readonly<Record<CopiedTableName, CopiedTable['columns']>> = {
     finished_at: 'integer',
     created_by: 'id',
   },
-};
+} satisfies Record<string, Columns>;
 
-export const COPIED_TABLES: readonly CopiedTable[] = COPIED_TABLE_NAMES.map((name) => ({
-  name,
-  columns: COLUMNS[name],
+export type CopiedTableName = keyof typeof COLUMNS;
+export type CopiedTable = { name: CopiedTableName; columns: Columns };
+
+export const COPIED_TABLES: readonly CopiedTable[] = Object.entries(COLUMNS).map(([name, columns]) => ({
+  name: name as CopiedTableName,
+  columns,
 }));
 
 export type TableProgress = { rows: number; position: string | null; isDone: boolean };

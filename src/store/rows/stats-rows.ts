@@ -3,6 +3,7 @@ import type { DestinationActivity } from '../../model/condition.ts';
 import { formatId, idBytes } from '../../model/id.ts';
 import type { CountsSubject, StoredCounts } from '../store.ts';
 import { createCode, nameOrNull, numberOrNull, outcomeCode } from './codec.ts';
+import type { ColumnKind } from './codec.ts';
 
 const spanCode = createCode<CountsSubject['span']>({ minute: 0, hour: 1 });
 const kindCode = createCode<CountsSubject['kind']>({ environment: 0, destination: 1, event_type: 2, pulse: 3 });
@@ -21,19 +22,21 @@ export function countsValues(row: StoredCounts) {
   return [...subjectValues(row), row.at, row.writer, row.counts] as const;
 }
 
-export const ACTIVITY_COLUMNS = [
-  'destination_id',
-  'environment',
-  'reported_at',
-  'last_attempt_at',
-  'last_success_at',
-  'failed_at',
-  'failed_outcome',
-  'failed_code',
-  'failed_error',
-  'in_flight',
-  'in_flight_limit',
-] as const;
+export const ACTIVITY_KINDS: Readonly<Record<keyof ActivityRow, ColumnKind>> = {
+  destination_id: 'id',
+  environment: 'integer',
+  reported_at: 'integer',
+  last_attempt_at: 'integer',
+  last_success_at: 'integer',
+  failed_at: 'integer',
+  failed_outcome: 'integer',
+  failed_code: 'integer',
+  failed_error: 'words',
+  in_flight: 'integer',
+  in_flight_limit: 'integer',
+};
+
+export const ACTIVITY_COLUMNS: readonly string[] = Object.keys(ACTIVITY_KINDS);
 
 /** In the order of ACTIVITY_COLUMNS. */
 export function activityValues(report: DestinationActivity) {

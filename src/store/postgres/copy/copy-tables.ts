@@ -6,20 +6,8 @@ import { COPIED_TABLES } from '../../rows/copied-tables.ts';
 import { shardOfKey } from '../queries/events/idempotency.ts';
 import { insertStatement, statementOfEveryShard } from '../wire/statement.ts';
 import type { BatchRow, BatchStatement, Columns, Statement } from '../wire/statement.ts';
-import type { ColumnType, Value } from '../wire/values.ts';
-import { decodeText, encodeText } from '../wire/values.ts';
-
-const TYPES: Readonly<Record<ColumnKind, ColumnType>> = {
-  id: 'uuid',
-  // Narrower columns take it, or refuse the row.
-  integer: 'int8',
-  real: 'float8',
-  flag: 'bool',
-  text: 'text',
-  words: 'text',
-  bytes: 'bytea',
-  body: 'bytea',
-};
+import type { Value } from '../wire/values.ts';
+import { TYPE_OF, decodeText, encodeText } from '../wire/values.ts';
 
 type Place = {
   /** Unique, and what an index has in this order. */
@@ -55,23 +43,12 @@ const PLACES: Readonly<Record<CopiedTableName, Place>> = {
 
 type ReadRow = Record<string, CopiedValue>;
 
-/** One table's side of a copy. */
-export type TableStatements = {
-  table: CopiedTable;
-  insert: BatchStatement<never>;
-  toBatchRow: (row: CopiedRow) => BatchRow;
-  /** When the partitions must reach that the rows go to; none where there are none. */
-  timesOf: (rows: readonly CopiedRow[]) => number[];
-  first: Statement<ReadRow>;
-  following: Statement<ReadRow>;
-  toRow: (read: ReadRow) => CopiedRow;
-  /** The parameters of the page after this row. */
-  keyOf: (read: ReadRow) => Value[];
-};
-
 const PAGE_ROWS = 2_000;
 
-function createTableStatements(table: CopiedTable): TableStatements {
+/** One table's side of a copy. */
+export type TableStatements = ReturnType<typeof createTableStatements>;
+
+function createTableStatements(table: CopiedTable) {
   const { key, timeOf } = PLACES[table.name];
   const kinds = Object.values(table.columns);
   const names = Object.keys(table.columns);
@@ -79,19 +56,24 @@ function createTableStatements(table: CopiedTable): TableStatements {
   return {
     table,
     insert: copyStatement(table),
-    toBatchRow: (row) => [shardOf(table, row), ...row.map((value, i) => toStored(kinds[i]!, value))],
-    timesOf: (rows) =>
+    toBatchRow: (row: CopiedRow): BatchRow => [
+      shardOf(table, row),
+      ...row.map((value, i) => toStored(kinds[i]!, value)),
+    ],
+    /** When the partitions must reach that the rows go to; none where there are none. */
+    timesOf: (rows: readonly CopiedRow[]): number[] =>
       timeColumn === null ? [] : rows.map((row) => idTime(formatId('evt', row[timeColumn] as Uint8Array))),
     first: pageStatement(table, false),
     following: pageStatement(table, true),
-    toRow: (read) => names.map((name, i) => fromStored(kinds[i]!, read[name]!)),
-    keyOf: (read) => key.map((name) => read[name]!),
+    toRow: (read: ReadRow): CopiedRow => names.map((name, i) => fromStored(kinds[i]!, read[name]!)),
+    /** The parameters of the page after this row. */
+    keyOf: (read: ReadRow): Value[] => key.map((name) => read[name]!),
   };
 }
 
 function copyStatement({ name, columns }: CopiedTable): BatchStatement<never> {
   const { shardOf: isDistributed, constants = {}, isSeeded = false } = PLACES[name];
-  const types: Columns = Object.fromEntries(Object.entries(columns).map(([column, kind]) => [column, TYPES[kind]]));
+  const types: Columns = Object.fromEntries(Object.entries(columns).map(([column, kind]) => [column, TYPE_OF[kind]]));
   const names = Object.keys(columns);
   const others = Object.entries(constants);
   const onConflict = isSeeded ? upsert(names) : '';

@@ -1,7 +1,6 @@
 // A database as the target of a copy. Each chunk and how far the copy has come with it are one transaction, so that a
 // copy that was cut off goes on where it was: nothing is missing, nothing is there twice.
-import type { Clock } from '../../../runtime/clock.ts';
-import { COPIED_TABLE_NAMES } from '../../rows/copied-tables.ts';
+import { COPIED_TABLES } from '../../rows/copied-tables.ts';
 import type { CopiedRow, CopiedTable, CopiedTableName, CopyProgress, TableProgress } from '../../rows/copied-tables.ts';
 import { StoreError } from '../../store.ts';
 import type { ClusterNode } from '../../cluster-store.ts';
@@ -19,12 +18,10 @@ import { statement } from '../wire/statement.ts';
 import type { Transactions, Tx } from '../wire/transaction.ts';
 import { takeTurn } from '../wire/turns.ts';
 
-type CopyTargetOptions = Omit<PostgresStoreOptions, 'maxBacklogPerDestination'> & { clock: Clock };
-
 export type CopyTarget = ReturnType<typeof createTarget>;
 
 /** Makes the schema unless it is there, for this master key. Throws StoreError as opening a store does. */
-export async function openPostgresCopyTarget(options: CopyTargetOptions): Promise<CopyTarget> {
+export async function openPostgresCopyTarget(options: PostgresStoreOptions): Promise<CopyTarget> {
   const pools = await openPools({ ...options, mayBeUnfinished: true });
   try {
     const partitions = pools.layout === 'distributed' ? noPartitions : await openPartitions(pools.upkeep);
@@ -87,7 +84,7 @@ function createTarget({ read, write, partitions, maySyncLater, analyze, close }:
     async complete(): Promise<void> {
       await advance({ ...progress!, isComplete: true }, () => {});
       // So that the first statements are planned well. Where it takes too long, the server does it later by itself.
-      for (const name of COPIED_TABLE_NAMES) await analyze(name).catch(() => {});
+      for (const { name } of COPIED_TABLES) await analyze(name).catch(() => {});
     },
     close,
   };

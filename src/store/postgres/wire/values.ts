@@ -1,7 +1,21 @@
 // Values on their way into statements and out of rows. Batches go in as arrays in PostgreSQL's binary format: a body
 // of any bytes is copied once, where the text format would double it. Rows come back as text, which is all pg reads.
+import type { ColumnKind } from '../../rows/codec.ts';
+
 export type ColumnType = 'uuid' | 'int2' | 'int4' | 'int8' | 'float8' | 'bool' | 'text' | 'bytea';
 export type Value = Uint8Array | string | number | boolean | null;
+
+/** What a column is sent as. Narrower integer columns take it, or refuse the row. */
+export const TYPE_OF: Readonly<Record<ColumnKind, ColumnType>> = {
+  id: 'uuid',
+  integer: 'int8',
+  real: 'float8',
+  flag: 'bool',
+  text: 'text',
+  words: 'text',
+  bytes: 'bytea',
+  body: 'bytea',
+};
 
 const OID = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, uuid: 2950 } as const;
 

@@ -18,51 +18,29 @@ type CopiedChunk = { rows: CopiedRow[]; position: string };
 const CHUNK_ROWS = 2_000;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Where a table's rows are (`s`), the key they stand in the order of, and which columns are not simply theirs. */
-type Origin = { from: string; key: readonly string[]; where?: string; columns?: Readonly<Record<string, string>> };
-
-// A left join, because a row that is not there would be left out in silence; so the target refuses it.
-const WITH_DESTINATION = 'LEFT JOIN destinations t ON t.key = s.destination';
-const DESTINATION_ID = { destination_id: 't.id' };
+/**
+ * The order in which a table's rows (`s`) are read. `from`, `where`: they are a part of another table's.
+ * `hasDestinationKey`: they have the destination's key where a copy has its id.
+ */
+type Origin = { from?: string; where?: string; key: readonly string[]; hasDestinationKey?: true };
 
 const ORIGINS: Readonly<Record<CopiedTableName, Origin>> = {
-  accounts: { from: 'accounts s', key: ['s.id'] },
-  environments: { from: 'environments s', key: ['s.id'] },
-  api_keys: { from: 'api_keys s', key: ['s.id'] },
-  destinations: { from: 'destinations s', key: ['s.key'] },
-  signing_keys: {
-    from: `signing_keys s ${WITH_DESTINATION}`,
-    key: ['s.destination', 's.id'],
-    columns: DESTINATION_ID,
-  },
-  destination_health: {
-    from: `destination_health s ${WITH_DESTINATION}`,
-    key: ['s.destination'],
-    columns: DESTINATION_ID,
-  },
-  subscriptions: { from: `subscriptions s ${WITH_DESTINATION}`, key: ['s.id'], columns: DESTINATION_ID },
-  idempotency: { from: 'idempotency s', key: ['s.rowid'] },
-  events: { from: 'events s', key: ['s.environment', 's.id'] },
-  event_bodies: { from: 'event_bodies s', key: ['s.event_id'] },
-  open_deliveries: {
-    from: `deliveries s ${WITH_DESTINATION}`,
-    key: ['s.id'],
-    where: 's.status <= 1',
-    columns: DESTINATION_ID,
-  },
-  done_deliveries: {
-    from: `deliveries s ${WITH_DESTINATION}`,
-    key: ['s.id'],
-    where: 's.status >= 2',
-    columns: DESTINATION_ID,
-  },
-  attempts: { from: 'attempts s', key: ['s.delivery_id', 's.n'] },
-  stats: {
-    from: 'stats s',
-    key: ['s.span', 's.environment', 's.kind', 's.subject', 's.at', 's.writer'],
-  },
-  destination_activity: { from: 'destination_activity s', key: ['s.destination_id'] },
-  operations: { from: 'operations s', key: ['s.id'] },
+  accounts: { key: ['id'] },
+  environments: { key: ['id'] },
+  api_keys: { key: ['id'] },
+  destinations: { key: ['key'] },
+  signing_keys: { key: ['destination', 'id'], hasDestinationKey: true },
+  destination_health: { key: ['destination'], hasDestinationKey: true },
+  subscriptions: { key: ['id'], hasDestinationKey: true },
+  idempotency: { key: ['rowid'] },
+  events: { key: ['environment', 'id'] },
+  event_bodies: { key: ['event_id'] },
+  open_deliveries: { from: 'deliveries', where: 's.status <= 1', key: ['id'], hasDestinationKey: true },
+  done_deliveries: { from: 'deliveries', where: 's.status >= 2', key: ['id'], hasDestinationKey: true },
+  attempts: { key: ['delivery_id', 'n'] },
+  stats: { key: ['span', 'environment', 'kind', 'subject', 'at', 'writer'] },
+  destination_activity: { key: ['destination_id'] },
+  operations: { key: ['id'] },
 };
 
 /**
@@ -93,8 +71,8 @@ export function openSqliteCopySource(options: { dataDir: string; masterKey: Uint
 }
 
 function countRows(db: Database, { name }: CopiedTable): number {
-  const { from, where = 'true' } = ORIGINS[name];
-  return prepare<{ count: number }>(db, `SELECT count(*) AS count FROM ${from} WHERE ${where}`).get()!.count;
+  const { from = name, where = 'true' } = ORIGINS[name];
+  return prepare<{ count: number }>(db, `SELECT count(*) AS count FROM ${from} s WHERE ${where}`).get()!.count;
 }
 
 function* readChunks(db: Database, table: CopiedTable, after: string | null): Iterable<CopiedChunk> {
@@ -117,11 +95,16 @@ function* readChunks(db: Database, table: CopiedTable, after: string | null): It
 }
 
 function selectText({ name, columns }: CopiedTable, isContinued: boolean): string {
-  const { from, key, where = 'true', columns: others = {} } = ORIGINS[name];
-  const values = Object.keys(columns).map((column, i) => `${others[column] ?? `s.${column}`} AS c${i}`);
-  const keys = key.map((column, i) => `${column} AS k${i}`);
-  const after = isContinued ? `AND (${key.join(', ')}) > (${key.map(() => '?').join(', ')})` : '';
-  return `SELECT ${[...values, ...keys].join(', ')} FROM ${from} WHERE ${where} ${after} ORDER BY ${key.join(', ')}`;
+  const { from = name, where = 'true', key, hasDestinationKey = false } = ORIGINS[name];
+  const values = Object.keys(columns).map((column, i) => {
+    return `${hasDestinationKey && column === 'destination_id' ? 't.id' : `s.${column}`} AS c${i}`;
+  });
+  // A left join, because a row that is not there would be left out in silence; so the target refuses it.
+  const join = hasDestinationKey ? 'LEFT JOIN destinations t ON t.key = s.destination' : '';
+  const keys = key.map((column, i) => `s.${column} AS k${i}`);
+  const order = key.map((column) => `s.${column}`).join(', ');
+  const after = isContinued ? `AND (${order}) > (${key.map(() => '?').join(', ')})` : '';
+  return `SELECT ${[...values, ...keys].join(', ')} FROM ${from} s ${join} WHERE ${where} ${after} ORDER BY ${order}`;
 }
 
 function neutral(kind: ColumnKind, value: CopiedValue): CopiedValue {

@@ -43,9 +43,8 @@ const WAL_FILE_BYTES_KEPT = 64 * 1024 * 1024;
  * Opens a connection and sets what lasts only as long as it. Every commit is fsynced (`synchronous = FULL`);
  * checkpoints are run by checkpoint.ts, never by the commit that happens to cross a mark.
  */
-export function openDatabase(path: string, options: { readOnly?: boolean; busyTimeoutMs?: number } = {}): Database {
-  const { readOnly = false, busyTimeoutMs = BUSY_TIMEOUT_MS } = options;
-  const db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
+export function openDatabase(path: string, { readOnly = false }: { readOnly?: boolean } = {}): Database {
+  const db = new DatabaseSync(path, { readOnly, timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec(`
       PRAGMA synchronous = FULL;

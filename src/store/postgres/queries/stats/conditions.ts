@@ -2,35 +2,28 @@
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
 import { deliveryStatusCode } from '../../../rows/codec.ts';
-import { ACTIVITY_COLUMNS, activityUpdate, activityValues, toActivity } from '../../../rows/stats-rows.ts';
+import {
+  ACTIVITY_COLUMNS,
+  ACTIVITY_KINDS,
+  activityUpdate,
+  activityValues,
+  toActivity,
+} from '../../../rows/stats-rows.ts';
 import type { ActivityRow } from '../../../rows/stats-rows.ts';
 import type { Read, Write } from '../../context.ts';
 import { hasUnsettled } from '../deliveries/read-deliveries.ts';
 import type { HealthRow } from '../deliveries/health.ts';
 import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
-import { decodeText, encodeArray, encodeColumn, encodeText } from '../../wire/values.ts';
-import type { ColumnType } from '../../wire/values.ts';
+import { TYPE_OF, decodeText, encodeArray, encodeColumn, encodeText } from '../../wire/values.ts';
 
 const NAMES = ACTIVITY_COLUMNS.join(', ');
 
-const TYPES: Readonly<Record<(typeof ACTIVITY_COLUMNS)[number], ColumnType>> = {
-  destination_id: 'uuid',
-  environment: 'int4',
-  reported_at: 'int8',
-  last_attempt_at: 'int8',
-  last_success_at: 'int8',
-  failed_at: 'int8',
-  failed_outcome: 'int2',
-  failed_code: 'int2',
-  failed_error: 'text',
-  in_flight: 'int4',
-  in_flight_limit: 'int4',
-};
+const TYPES = Object.values(ACTIVITY_KINDS).map((kind) => TYPE_OF[kind]);
 
 const UPSERT = statement<never>(
   'destination_activity_upsert',
   `INSERT INTO destination_activity AS a (${NAMES})
-   SELECT * FROM unnest(${ACTIVITY_COLUMNS.map((name, i) => `$${i + 1}::${TYPES[name]}[]`).join(', ')})
+   SELECT * FROM unnest(${TYPES.map((type, i) => `$${i + 1}::${type}[]`).join(', ')})
    ON CONFLICT (destination_id) DO UPDATE ${activityUpdate((a, b) => `greatest(${a}, ${b})`)}`,
 );
 
@@ -73,7 +66,7 @@ export const writeActivity: Write<'writeActivity'> = async ({ write }, reports) 
   // In one order for all nodes: of two that report the same destinations one waits for the other, and not both.
   const sorted = reports.toSorted((a, b) => (a.destinationId < b.destinationId ? -1 : 1));
   const rows = sorted.map((report) => activityValues(withError(report, encodeText)));
-  const columns = ACTIVITY_COLUMNS.map((name, i) => encodeColumn(TYPES[name], rows, i));
+  const columns = TYPES.map((type, i) => encodeColumn(type, rows, i));
   await write((tx) => tx.change(UPSERT, columns));
 };
 
