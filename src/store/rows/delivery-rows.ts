@@ -54,6 +54,11 @@ export function toStateRow(state: DeliveryState): StateRow {
   };
 }
 
+/** In the order of StateRow, which every statement that writes all of it keeps. */
+export function stateValues(state: DeliveryState): (number | null)[] {
+  return Object.values(toStateRow(state));
+}
+
 // ── As operators see a delivery ──────────────────────────────────────────────────────────────────────────
 
 export type DeliveryRow = {

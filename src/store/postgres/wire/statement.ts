@@ -70,22 +70,22 @@ export function batchStatement<Row>(
   columns: Columns,
   write: (parts: BatchParts) => string,
 ): BatchStatement<Row> {
-  const names = Object.keys(columns);
-  const ofShard = write({
-    rows: `unnest(${arraysOf(columns).join(', ')}) AS r (${names.join(', ')})`,
-    inShard: (alias) => `${alias}.shard = $1::int2`,
-    next: names.length + 2,
-  });
-  const together = write({
-    rows: rowsOf(columns),
-    inShard: (alias) => `${alias}.shard = r.shard`,
-    next: names.length + 2,
-  });
+  const next = Object.keys(columns).length + 2;
+  const rows = new ParameterRows(columns, 2).as();
+  const ofShard = write({ rows, inShard: (alias) => `${alias}.shard = $1::int2`, next });
+  const together = write({ rows: rowsOf(columns), inShard: (alias) => `${alias}.shard = r.shard`, next });
   return {
     columns: Object.values(columns),
     together: statement(name, together),
     apart: { per: 'shard', statement: statement(`${name}_of_shard`, ofShard) },
   };
+}
+
+/** Of rows as they are, into a table that has columns of their names. */
+export function insertOf(table: string, columns: Columns): Insert {
+  const names = ['shard', ...Object.keys(columns)];
+  const values = names.map((name) => `r.${name}`).join(', ');
+  return { columns, write: (rows) => `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values} FROM ${rows}` };
 }
 
 /**
@@ -107,12 +107,10 @@ export function upsertStatement<Row>(
   columns: Columns,
   { into, onConflict }: { into: string; onConflict: string },
 ): BatchStatement<Row> {
-  const names = ['shard', ...Object.keys(columns)];
-  const insert = `INSERT INTO ${into} (${names.join(', ')})`;
   const values = ['$1::int2', ...Object.values(columns).map((type, i) => `$${i + 2}::${type}`)];
-  const selected = names.map((column) => `r.${column}`);
-  const together = `${insert} SELECT ${selected.join(', ')} FROM ${rowsOf(columns)} ${onConflict}`;
-  const ofRow = `${insert} VALUES (${values.join(', ')}) ${onConflict}`;
+  const together = `${insertOf(into, columns).write(rowsOf(columns))} ${onConflict}`;
+  const names = ['shard', ...Object.keys(columns)];
+  const ofRow = `INSERT INTO ${into} (${names.join(', ')}) VALUES (${values.join(', ')}) ${onConflict}`;
   return {
     columns: Object.values(columns),
     together: statement(name, together),
@@ -151,10 +149,6 @@ export class ParameterRows {
 /** All rows of a batch, each with its shard. */
 function rowsOf(columns: Columns): string {
   return new ParameterRows({ shard: 'int2', ...columns }, 1).as();
-}
-
-function arraysOf(columns: Columns): string[] {
-  return Object.values(columns).map((type, i) => `$${i + 2}::${type}[]`);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { ATTEMPTS_WITH_BODY_MAX } from '../../../../model/attempt.ts';
 import { outcomeCode, triggerCode } from '../../../rows/codec.ts';
 import type { ResultToRecord } from '../../../store.ts';
-import { batchStatement, insertStatement, statement } from '../../wire/statement.ts';
+import { batchStatement, insertOf, insertStatement, statement } from '../../wire/statement.ts';
 import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeText } from '../../wire/values.ts';
@@ -24,12 +24,7 @@ export const ATTEMPT_COLUMNS = {
   error: 'text',
 } as const;
 
-const NAMES = Object.keys(ATTEMPT_COLUMNS).join(', ');
-
-const INSERT = insertStatement('attempts_insert', {
-  columns: ATTEMPT_COLUMNS,
-  write: (rows) => `INSERT INTO attempts (shard, ${NAMES}) SELECT r.shard, ${NAMES} FROM ${rows}`,
-});
+const INSERT = insertStatement('attempts_insert', insertOf('attempts', ATTEMPT_COLUMNS));
 
 const DROP_BODIES = batchStatement<never>(
   'attempts_drop_bodies',

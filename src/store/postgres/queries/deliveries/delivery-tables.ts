@@ -7,8 +7,8 @@ import { encodeResponseCode } from '../../../rows/codec.ts';
 import { toStateRow } from '../../../rows/delivery-rows.ts';
 import type { StateRow } from '../../../rows/delivery-rows.ts';
 import type { BacklogChange } from '../../backlog.ts';
-import { batchStatement, insertStatement } from '../../wire/statement.ts';
-import type { BatchRow } from '../../wire/statement.ts';
+import { batchStatement, insertOf, insertStatement } from '../../wire/statement.ts';
+import type { BatchRow, Columns } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 
 /** What both tables have. */
@@ -51,64 +51,48 @@ const SHARED_COLUMNS = {
 
 const OPEN_COLUMNS = { ...SHARED_COLUMNS, due_at: 'int8', scheduled_at: 'int8', fallback_status: 'int2' } as const;
 
-const SHARED_NAMES = Object.keys(SHARED_COLUMNS).join(', ');
-const OPEN_NAMES = Object.keys(OPEN_COLUMNS).join(', ');
-
-/** All columns of a delivery that has ended. */
-export const DONE_NAMES: string = `shard, ${SHARED_NAMES}`;
+/** Beside the shard. */
+export const SHARED_NAMES: string = Object.keys(SHARED_COLUMNS).join(', ');
 
 /** All of a row of the table `d`, by name: with `d.*` a column added later would invalidate the prepared statement. */
-export const ALL_OPEN: string = ['shard', ...Object.keys(OPEN_COLUMNS)].map((name) => `d.${name}`).join(', ');
-const ALL_DONE = ['shard', ...Object.keys(SHARED_COLUMNS)].map((name) => `d.${name}`).join(', ');
+const allOf = (columns: Columns): string => ['shard', ...Object.keys(columns)].map((name) => `d.${name}`).join(', ');
 
-const INSERT_OPEN = insertStatement('open_deliveries_insert', {
-  columns: OPEN_COLUMNS,
-  write: (rows) => `INSERT INTO open_deliveries (shard, ${OPEN_NAMES}) SELECT r.shard, ${OPEN_NAMES} FROM ${rows}`,
-});
+export const ALL_OPEN: string = allOf(OPEN_COLUMNS);
 
-const INSERT_DONE = insertStatement('done_deliveries_insert', {
-  columns: SHARED_COLUMNS,
-  write: (rows) => `INSERT INTO done_deliveries (shard, ${SHARED_NAMES}) SELECT r.shard, ${SHARED_NAMES} FROM ${rows}`,
-});
+/** Rows go only as they were seen. What they were comes back. */
+export const takeStatement = <Row>(name: string, table: string, columns: string, condition = 'true') =>
+  batchStatement<Row>(
+    name,
+    { id: 'uuid', rev: 'int4' },
+    ({ rows, inShard }) => `
+    DELETE FROM ${table} d USING ${rows}
+    WHERE ${inShard('d')} AND d.id = r.id AND d.rev = r.rev AND ${condition}
+    RETURNING ${columns}`,
+  );
 
-const KEY = { id: 'uuid', rev: 'int4' } as const;
+export const TAKE_OPEN = takeStatement<OpenStored>('open_deliveries_take', 'open_deliveries', ALL_OPEN);
 
-/** Only as it was seen. What it was comes back. */
-export const TAKE_OPEN = batchStatement<OpenStored>(
-  'open_deliveries_take',
-  KEY,
-  ({ rows, inShard }) => `
-    DELETE FROM open_deliveries d USING ${rows}
-    WHERE ${inShard('d')} AND d.id = r.id AND d.rev = r.rev
-    RETURNING ${ALL_OPEN}`,
-);
-
-export const TAKE_DONE = batchStatement<StoredDelivery>(
+export const TAKE_DONE = takeStatement<StoredDelivery>(
   'done_deliveries_take',
-  KEY,
-  ({ rows, inShard }) => `
-    DELETE FROM done_deliveries d USING ${rows}
-    WHERE ${inShard('d')} AND d.id = r.id AND d.rev = r.rev
-    RETURNING ${ALL_DONE}`,
+  'done_deliveries',
+  allOf(SHARED_COLUMNS),
 );
 
 /** For one that comes back; a new one has a shorter way (insert-deliveries.ts). */
-export function insertOpen(tx: Tx, deliveries: readonly OpenStored[]): Promise<unknown> {
-  return tx.batch(
-    INSERT_OPEN,
-    deliveries.map((row) => valuesOf(row, Object.keys(OPEN_COLUMNS))),
-  );
-}
+export const insertOpen: Insertion<OpenStored> = createInsertion('open_deliveries', OPEN_COLUMNS);
 
-export function insertDone(tx: Tx, deliveries: readonly StoredDelivery[]): Promise<unknown> {
-  return tx.batch(
-    INSERT_DONE,
-    deliveries.map((row) => valuesOf(row, Object.keys(SHARED_COLUMNS))),
-  );
-}
+export const insertDone: Insertion<StoredDelivery> = createInsertion('done_deliveries', SHARED_COLUMNS);
 
-function valuesOf(row: StoredDelivery, names: readonly string[]): BatchRow {
-  return [row.shard, ...names.map((name) => row[name as keyof StoredDelivery])];
+type Insertion<Row> = (tx: Tx, deliveries: readonly Row[]) => Promise<unknown>;
+
+function createInsertion(table: string, columns: Columns): Insertion<StoredDelivery> {
+  const insert = insertStatement(`${table}_insert`, insertOf(table, columns));
+  const names = Object.keys(columns) as (keyof StoredDelivery)[];
+  return (tx, deliveries) =>
+    tx.batch(
+      insert,
+      deliveries.map((row): BatchRow => [row.shard, ...names.map((name) => row[name])]),
+    );
 }
 
 /** The row as a move leaves it, by a clock that may be behind. Attempts are counted by whoever records one. */

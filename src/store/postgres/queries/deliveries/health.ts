@@ -4,6 +4,7 @@ import { formatId, idBytes, idShard } from '../../../../model/id.ts';
 import type { Read } from '../../context.ts';
 import {
   ParameterRows,
+  insertOf,
   statement,
   statementOfEveryShard,
   statementOfOneMachine,
@@ -48,14 +49,12 @@ const UPSERT = upsertStatement<never>('destination_health_upsert', COLUMNS, {
   onConflict: ON_CONFLICT,
 });
 
-const NAMES = ['shard', ...Object.keys(COLUMNS)];
 const LIVE_ROWS = new ParameterRows({ shard: 'int2', ...COLUMNS }, 1);
 
 /** The same, of those alone whose destinations are not deleted. */
 const UPSERT_LIVE = statementOfOneMachine<never>(
   'destination_health_at_once',
-  `INSERT INTO destination_health AS h (${NAMES.join(', ')})
-   SELECT ${NAMES.map((name) => `r.${name}`).join(', ')} FROM ${LIVE_ROWS.as()}
+  `${insertOf('destination_health AS h', COLUMNS).write(LIVE_ROWS.as())}
    WHERE EXISTS (SELECT FROM destinations t WHERE t.id = r.destination_id AND t.deleted_at IS NULL) ${ON_CONFLICT}`,
 );
 

@@ -16,7 +16,7 @@ import { writeCounted } from '../../context.ts';
 import { ParameterRows, batchStatement, statementOfOneMachine } from '../../wire/statement.ts';
 import type { BatchRow } from '../../wire/statement.ts';
 import { ATTEMPT_COLUMNS, toValues } from './attempts.ts';
-import { DONE_NAMES, keyOf } from './delivery-tables.ts';
+import { SHARED_NAMES, keyOf } from './delivery-tables.ts';
 import { writeLiveHealth } from './health.ts';
 import { APPENDED, IS_LIVE, moveOn } from './record-rows.ts';
 import type { RecordRequest } from './record.ts';
@@ -60,7 +60,7 @@ const RECORD = statementOfOneMachine<Ended | Left>(
               ${APPENDED} AS response_codes,
               greatest(d.updated_at, $${NOW}::int8) AS updated_at, r.completed_at, ${RESULT_NAMES}
   ),
-  done AS (INSERT INTO done_deliveries (${DONE_NAMES}) SELECT ${DONE_NAMES} FROM ended),
+  done AS (INSERT INTO done_deliveries (shard, ${SHARED_NAMES}) SELECT shard, ${SHARED_NAMES} FROM ended),
   moved AS (${moveOn('r', `${IS_EXPECTED} AND r.due_at IS NOT NULL`, NOW)}, ${RESULT_NAMES}),
   history AS (
     INSERT INTO attempts (shard, delivery_id, n, ${ATTEMPT_NAMES})

@@ -9,7 +9,7 @@ import type { Horizons } from '../../horizons.ts';
 import { batchStatement } from '../../wire/statement.ts';
 import type { BatchStatement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-import { ALL_OPEN, keyOf } from './delivery-tables.ts';
+import { ALL_OPEN, keyOf, takeStatement } from './delivery-tables.ts';
 import type { OpenStored } from './delivery-tables.ts';
 
 export type Moved = { shard: number; id: Uint8Array; destination_id: Uint8Array; attempt_count: number };
@@ -24,14 +24,7 @@ export const APPENDED: string = `
   substr(d.response_codes || int2send(coalesce(r.response_code, 0::int2)),
          greatest(1, octet_length(d.response_codes) + 3 - ${2 * RESPONSE_CODES_MAX}))`;
 
-export const FINISH = batchStatement<OpenStored>(
-  'record_finish',
-  { id: 'uuid', rev: 'int4' },
-  ({ rows, inShard }) => `
-    DELETE FROM open_deliveries d USING ${rows}
-    WHERE ${inShard('d')} AND d.id = r.id AND d.rev = r.rev AND ${IS_LIVE}
-    RETURNING ${ALL_OPEN}`,
-);
+export const FINISH = takeStatement<OpenStored>('record_finish', 'open_deliveries', ALL_OPEN, IS_LIVE);
 
 /** Of the rows that MOVE_ON changes, by the rows `r`; `now`: a parameter. */
 export const moveOn = (rows: string, condition: string, now: number): string => `

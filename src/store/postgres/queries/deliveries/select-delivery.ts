@@ -5,53 +5,18 @@ import type { Horizons } from '../../horizons.ts';
 import { batchStatement, statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
-import { keyOf } from './delivery-tables.ts';
+import { SHARED_NAMES, keyOf } from './delivery-tables.ts';
+import type { StoredDelivery } from './delivery-tables.ts';
 import { SELECT_TYPES } from '../events/event-rows.ts';
 
 /** What either table gives. */
-export type ListedRow = Pick<
-  DeliveryRow,
-  | 'id'
-  | 'event_id'
-  | 'destination_id'
-  | 'subscription_id'
-  | 'status'
-  | 'dead_reason'
-  | 'origin'
-  | 'attempt_count'
-  | 'response_codes'
-  | 'due_at'
-  | 'updated_at'
-  | 'completed_at'
-  | 'fallback_status'
-> & { environment: number; rev: number; schedule_position: number };
+export type ListedRow = Omit<StoredDelivery, 'shard'> & Pick<DeliveryRow, 'due_at' | 'fallback_status'>;
 
 /** With what its event and its destination say. */
 export type CompleteRow = ListedRow & DeliveryRow;
 
-const COLUMNS = `
-  environment, id, event_id, destination_id, subscription_id, status, dead_reason, origin, rev, attempt_count,
-  response_codes, schedule_position, updated_at, completed_at`;
-
-export const LISTED_OPEN = `${COLUMNS}, due_at, fallback_status`;
-const NOT_OPEN = 'NULL::int8 AS due_at, NULL::int2 AS fallback_status';
-export const LISTED_DONE = `${COLUMNS}, ${NOT_OPEN}`;
-
-const OF_TABLE = COLUMNS.split(',')
-  .map((name) => `d.${name.trim()}`)
-  .join(', ');
-
-/** Many of one table; those that are in the other just now are left out. */
-const selectListed = (table: 'open' | 'done', others: string) =>
-  batchStatement<ListedRow>(
-    `${table}_deliveries_listed`,
-    { id: 'uuid' },
-    ({ rows, inShard }) =>
-      `SELECT ${OF_TABLE}, ${others} FROM ${rows} JOIN ${table}_deliveries d ON ${inShard('d')} AND d.id = r.id`,
-  );
-
-export const SELECT_LISTED_OPEN = selectListed('open', 'd.due_at, d.fallback_status');
-export const SELECT_LISTED_DONE = selectListed('done', NOT_OPEN);
+export const LISTED_OPEN = `${SHARED_NAMES}, due_at, fallback_status`;
+export const LISTED_DONE = `${SHARED_NAMES}, NULL::int8 AS due_at, NULL::int2 AS fallback_status`;
 
 // One statement, so that a delivery on its way from one table to the other is in exactly one of them.
 const SELECT_ONE = statement<ListedRow>(
@@ -61,6 +26,7 @@ const SELECT_ONE = statement<ListedRow>(
    SELECT ${LISTED_DONE} FROM done_deliveries WHERE shard = $1::int2 AND id = $2 AND environment = $3::int4`,
 );
 
+/** Those that are in the other table just now are left out. */
 const selectMany = (table: 'open' | 'done', columns: string) =>
   batchStatement<ListedRow>(
     `deliveries_many_${table}`,
@@ -70,17 +36,12 @@ const selectMany = (table: 'open' | 'done', columns: string) =>
       JOIN ${table}_deliveries d ON ${inShard('d')} AND d.id = r.delivery_id AND d.environment = $${next}::int4`,
   );
 
-const SELECT_MANY_OPEN = selectMany('open', LISTED_OPEN);
-const SELECT_MANY_DONE = selectMany('done', LISTED_DONE);
+export const SELECT_MANY_OPEN = selectMany('open', LISTED_OPEN);
+export const SELECT_MANY_DONE = selectMany('done', LISTED_DONE);
 
-type DestinationState = {
-  id: Uint8Array;
-  is_paused: number;
-  deleted_at: number | null;
-  held_until: number | null;
-};
+type DestinationState = Pick<DeliveryRow, 'is_paused' | 'deleted_at' | 'held_until'>;
 
-const SELECT_DESTINATIONS = statement<Omit<DestinationState, 'held_until'>>(
+const SELECT_DESTINATIONS = statement<Omit<DestinationState, 'held_until'> & { id: Uint8Array }>(
   'deliveries_destinations',
   'SELECT id, status AS is_paused, deleted_at FROM destinations WHERE id = ANY ($1::uuid[])',
 );
@@ -134,14 +95,8 @@ export async function completeRows(tx: Tx, horizons: Horizons, rows: ListedRow[]
   return seen.flatMap((row) => {
     const type = typeOf.get(row.event_id.toHex());
     const destination = destinations.get(row.destination_id.toHex());
-    return type === undefined || destination === undefined
-      ? []
-      : [{ ...row, event_type: type, ...stateOf(destination) }];
+    return type === undefined || destination === undefined ? [] : [{ ...row, event_type: type, ...destination }];
   });
-}
-
-function stateOf({ is_paused, deleted_at, held_until }: DestinationState): Omit<DestinationState, 'id'> {
-  return { is_paused, deleted_at, held_until };
 }
 
 /** Deleted ones too, for as long as a delivery refers to them. By the hex of their ids. */
@@ -153,5 +108,5 @@ async function selectDestinations(tx: Tx, ids: readonly Uint8Array[]): Promise<M
     tx.run(SELECT_HELD, [encodeArray('uuid', distinct), encodeArray('int2', shards)]),
   ]);
   const heldUntil = new Map(held.map((row) => [row.destination_id.toHex(), row.held_until]));
-  return new Map(rows.map((row) => [row.id.toHex(), { ...row, held_until: heldUntil.get(row.id.toHex()) ?? null }]));
+  return new Map(rows.map(({ id, ...row }) => [id.toHex(), { ...row, held_until: heldUntil.get(id.toHex()) ?? null }]));
 }

@@ -4,7 +4,7 @@ import { formatId, idTime } from '../../../../model/id.ts';
 import { sendAgain } from '../../../../model/transitions.ts';
 import type { SendAgain } from '../../../../model/transitions.ts';
 import { isUnfinished } from '../../../rows/codec.ts';
-import { toDelivery, toOpenDelivery, toState, toStateRow } from '../../../rows/delivery-rows.ts';
+import { stateValues, toDelivery, toOpenDelivery, toState } from '../../../rows/delivery-rows.ts';
 import type { SendAgainRequest, SendAgainResult } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { Write, WriteContext } from '../../context.ts';
@@ -18,7 +18,6 @@ import { hasBody } from '../events/event-rows.ts';
 import { selectDelivery } from './select-delivery.ts';
 import type { CompleteRow } from './select-delivery.ts';
 
-/** No row: somebody moved the delivery since it was read. */
 const MOVE_OPEN = statement<OpenStored>(
   'open_deliveries_move',
   `UPDATE open_deliveries d
@@ -55,7 +54,9 @@ function send({ write, backlog, horizons }: WriteContext, how: SendAgain, reques
     if (next === 'unchanged') return tx.refuse({ result: 'scheduled', delivery: toDelivery(row), open: null });
     if (typeof next === 'string') return tx.refuse({ result: next });
     const move = { row, next, now: request.now };
-    const stored = isUnfinished(row.status) ? await moveOpen(tx, move) : await reopen(tx, move, change);
+    const [stored] = await (isUnfinished(row.status) ? moveOpen(tx, move) : reopen(tx, [move], change));
+    // Somebody has moved it since it was read: the transaction is tried anew.
+    if (stored === undefined) throw new Overtaken();
     const delivery = toDelivery({ ...row, ...stored });
     tx.provedBy(HAS_MOVED, [...keyOf(delivery.id), row.rev]);
     return { result: 'scheduled', delivery, open: toOpenDelivery(stored, delivery.destinationId) };
@@ -64,31 +65,13 @@ function send({ write, backlog, horizons }: WriteContext, how: SendAgain, reques
 
 export type Move = { row: CompleteRow; next: OpenState; now: number };
 
-async function moveOpen(tx: Tx, move: Move): Promise<OpenStored> {
-  const stored = await tryMoveOpen(tx, move);
-  // Look again.
-  if (stored === undefined) throw new Overtaken();
-  return stored;
+/** No row: somebody moved the delivery since it was read. */
+export function moveOpen(tx: Tx, { row, next, now }: Move): Promise<OpenStored[]> {
+  return tx.run(MOVE_OPEN, [...keyOf(formatId('dlv', row.id)), row.rev, ...stateValues(next), now]);
 }
 
-export async function tryMoveOpen(tx: Tx, { row, next, now }: Move): Promise<OpenStored | undefined> {
-  const to = toStateRow(next);
-  const { status, dead_reason: deadReason, completed_at: completedAt, due_at: dueAt } = to;
-  const { scheduled_at: scheduledAt, fallback_status: fallbackStatus, schedule_position: position } = to;
-  const values = [status, deadReason, completedAt, dueAt, scheduledAt, fallbackStatus, position, now];
-  const [stored] = await tx.run(MOVE_OPEN, [...keyOf(formatId('dlv', row.id)), row.rev, ...values]);
-  return stored;
-}
-
-/** Back from the finished to the unfinished. */
-async function reopen(tx: Tx, move: Move, change: BacklogChange): Promise<OpenStored> {
-  const [stored] = await reopenAll(tx, [move], change);
-  if (stored === undefined) throw new Overtaken();
-  return stored;
-}
-
-/** Those that nobody has moved since they were read, in any order. */
-export async function reopenAll(tx: Tx, moves: readonly Move[], change: BacklogChange): Promise<OpenStored[]> {
+/** Back from the finished to the unfinished: those that nobody has moved since they were read, in any order. */
+export async function reopen(tx: Tx, moves: readonly Move[], change: BacklogChange): Promise<OpenStored[]> {
   const moveOf = new Map(moves.map((move) => [move.row.id.toHex(), move]));
   const done = await tx.batch(
     TAKE_DONE,

@@ -12,7 +12,7 @@ import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
 import { writeCounted } from '../../context.ts';
 import { isDuplicateRow, isLockTimeout, keyLocked } from '../../wire/errors.ts';
-import { ParameterRows, statementOfOneMachine } from '../../wire/statement.ts';
+import { ParameterRows, insertOf, statementOfOneMachine } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { BODIES, EVENTS, toBodyRow, toDeliveries, toEventRow } from './accept.ts';
@@ -26,8 +26,6 @@ const EVENT_ROWS = new ParameterRows({ shard: 'int2', ...EVENTS.columns }, KEYS.
 const BODY_ROWS = new ParameterRows({ shard: 'int2', ...BODIES.columns }, EVENT_ROWS.next);
 const DELIVERY_ROWS = new ParameterRows({ shard: 'int2', ...PENDING_DELIVERIES.columns }, BODY_ROWS.next);
 
-const KEY_NAMES = ['shard', ...Object.keys(KEY_COLUMNS)];
-
 // Whose key another holds is left; and everything, where an environment's configuration has changed.
 const ACCEPT = statementOfOneMachine<{ held: Uint8Array | null }>(
   'accept_at_once',
@@ -36,8 +34,7 @@ const ACCEPT = statementOfOneMachine<{ held: Uint8Array | null }>(
     SELECT 1 FROM ${VERSIONS.as()} JOIN environments e ON e.id = r.environment WHERE e.config_version > r.version
   ),
   taken AS (
-    INSERT INTO idempotency (${KEY_NAMES.join(', ')})
-    SELECT ${KEY_NAMES.map((name) => `r.${name}`).join(', ')} FROM ${KEYS.as()}
+    ${insertOf('idempotency', KEY_COLUMNS).write(KEYS.as())}
     WHERE NOT EXISTS (SELECT FROM changed) ON CONFLICT DO NOTHING RETURNING event_id
   ),
   held AS MATERIALIZED (

@@ -9,8 +9,8 @@
 import type { AcceptResult, NewEvent } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
-import { insertStatement, statement } from '../../wire/statement.ts';
-import type { BatchRow, Insert } from '../../wire/statement.ts';
+import { insertOf, insertStatement, statement } from '../../wire/statement.ts';
+import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { readConfigVersion } from '../configuration/environments.ts';
@@ -18,25 +18,16 @@ import { claimKeys } from './idempotency.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
 import type { DeliveriesOfEvent } from './insert-deliveries.ts';
 
-export const EVENTS: Insert = {
-  columns: {
-    id: 'uuid',
-    environment: 'int4',
-    type: 'text',
-    idempotency_key: 'text',
-    occurred_at: 'int8',
-    traceparent: 'text',
-  },
-  write: (rows) => `
-    INSERT INTO events (shard, id, environment, type, idempotency_key, occurred_at, traceparent)
-    SELECT r.shard, r.id, r.environment, r.type, r.idempotency_key, r.occurred_at, r.traceparent FROM ${rows}`,
-};
+export const EVENTS = insertOf('events', {
+  id: 'uuid',
+  environment: 'int4',
+  type: 'text',
+  idempotency_key: 'text',
+  occurred_at: 'int8',
+  traceparent: 'text',
+});
 
-export const BODIES: Insert = {
-  columns: { event_id: 'uuid', body: 'bytea' },
-  write: (rows) => `
-    INSERT INTO event_bodies (shard, event_id, body) SELECT r.shard, r.event_id, r.body FROM ${rows}`,
-};
+export const BODIES = insertOf('event_bodies', { event_id: 'uuid', body: 'bytea' });
 
 const INSERT_EVENTS = insertStatement('events_insert', EVENTS);
 const INSERT_BODIES = insertStatement('event_bodies_insert', BODIES);

@@ -10,8 +10,8 @@ import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
-import { SELECT_LISTED_DONE, SELECT_LISTED_OPEN, completeRows } from '../deliveries/select-delivery.ts';
-import { reopenAll, tryMoveOpen } from '../deliveries/send-again.ts';
+import { SELECT_MANY_DONE, SELECT_MANY_OPEN, completeRows } from '../deliveries/select-delivery.ts';
+import { moveOpen, reopen } from '../deliveries/send-again.ts';
 import type { Move } from '../deliveries/send-again.ts';
 import { selectWithBody } from '../events/event-rows.ts';
 
@@ -26,10 +26,10 @@ export async function sendManyAgain(
   const moves = await decideMoves(tx, horizons, step.sendAgain, step);
   const [finished, open] = [moves.filter(isOfFinished), moves.filter((move) => !isOfFinished(move))];
   const [reopened, moved] = await Promise.all([
-    reopenAll(tx, finished, change),
-    Promise.all(open.map((move) => tryMoveOpen(tx, move))),
+    reopen(tx, finished, change),
+    Promise.all(open.map((move) => moveOpen(tx, move))),
   ]);
-  return [...reopened, ...moved.filter((row) => row !== undefined)].map(toOpenDeliveryAlone);
+  return [...reopened, ...moved.flat()].map(toOpenDeliveryAlone);
 }
 
 async function decideMoves(
@@ -38,12 +38,8 @@ async function decideMoves(
   { how, ids }: NonNullable<OperationStep['sendAgain']>,
   { operation, bodyCutoff, now }: OperationStep,
 ): Promise<Move[]> {
-  const found = await tx.batch(how === 'replay_dead' ? SELECT_LISTED_DONE : SELECT_LISTED_OPEN, ids.map(keyOf));
-  const rows = await completeRows(
-    tx,
-    horizons,
-    found.filter(({ environment }) => environment === operation.environment),
-  );
+  const select = how === 'replay_dead' ? SELECT_MANY_DONE : SELECT_MANY_OPEN;
+  const rows = await completeRows(tx, horizons, await tx.batch(select, ids.map(keyOf), [operation.environment]));
   const withBody = await selectWithBody(
     tx,
     horizons,

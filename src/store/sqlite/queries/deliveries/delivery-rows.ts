@@ -1,7 +1,7 @@
 // The statements about deliveries that several queries share: a row as operators see it, one as dispatching sees it,
 // and where a move leaves it.
 import type { DeliveryState } from '../../../../model/delivery.ts';
-import { toStateRow } from '../../../rows/delivery-rows.ts';
+import { stateValues } from '../../../rows/delivery-rows.ts';
 import type { DeliveryRow, OpenRowWithDestination } from '../../../rows/delivery-rows.ts';
 import type { WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
@@ -35,8 +35,5 @@ const WRITE_STATE = statement(`
 
 /** Writes a move of a delivery that no attempt belongs to (transitions.ts): the row stands where the move says. */
 export function writeState({ sql }: WriteContext, id: Uint8Array, state: DeliveryState, updatedAt: number): void {
-  const { status, dead_reason, completed_at, due_at, ...row } = toStateRow(state);
-  const { scheduled_at, fallback_status, schedule_position } = row;
-  const values = [status, dead_reason, completed_at, due_at, scheduled_at, fallback_status, schedule_position];
-  sql(WRITE_STATE).run(...values, updatedAt, id);
+  sql(WRITE_STATE).run(...stateValues(state), updatedAt, id);
 }
