@@ -2,7 +2,7 @@
 // the rows themselves may wait until their whole partition can be dropped. Horizons only move forward.
 import { idTime } from '../../model/id.ts';
 import { statement } from './wire/statement.ts';
-import type { Tx } from './wire/transaction.ts';
+import type { Transactions, Tx } from './wire/transaction.ts';
 
 type HorizonName = 'bodies' | 'rows';
 
@@ -29,8 +29,10 @@ export function createHorizons() {
     async refresh(tx: Tx): Promise<void> {
       for (const { name, before } of await tx.run(SELECT)) note(name, before);
     },
-    /** In the store; to be followed by `note` once committed. */
-    raise: (tx: Tx, name: HorizonName, before: number): Promise<number> => tx.change(RAISE, [name, before]),
-    note,
+    async advance(write: Transactions['write'], name: HorizonName, before: number): Promise<void> {
+      if (before <= times[name]) return;
+      await write((tx) => tx.change(RAISE, [name, before]));
+      note(name, before);
+    },
   };
 }

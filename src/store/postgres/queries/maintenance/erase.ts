@@ -6,15 +6,17 @@ import { ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
+import type { Statement } from '../../wire/statement.ts';
+import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { endDeliveries } from './end-deliveries.ts';
 import type { EndingRow } from './end-deliveries.ts';
 import { rowsPerStep } from './steps.ts';
 import type { Pass, Step } from './steps.ts';
 
-// Oldest event first.
-const SELECT_EXPIRED = statementOfEveryShard<EndingRow & { event_id: Uint8Array }>(
-  'open_deliveries_expired',
+/** Oldest event first. */
+export const SELECT_OLD_OPEN = statementOfEveryShard<EndingRow & { event_id: Uint8Array }>(
+  'open_deliveries_old',
   `SELECT shard, id, rev, event_id FROM open_deliveries
    WHERE event_id >= $1 AND event_id < $2 ORDER BY event_id, id LIMIT $3::int4`,
 );
@@ -38,10 +40,7 @@ const BY_PARTITION_FROM_MS = 3 * 86_400_000;
 
 export const eraseBodies: Write<'eraseBodies'> = async (context, { cutoff, now, budgetMs }) => {
   const { clock, write, horizons, partitions, isDistributed, passes } = context;
-  if (cutoff > horizons.before('bodies')) {
-    await write((tx) => horizons.raise(tx, 'bodies', cutoff));
-    horizons.note('bodies', cutoff);
-  }
+  await horizons.advance(write, 'bodies', cutoff);
   const pass = passes.erasing;
   const limit = rowsPerStep(budgetMs);
   const goesByRow = isDistributed || now - cutoff < BY_PARTITION_FROM_MS;
@@ -58,24 +57,35 @@ type Expiry = { cutoff: number; now: number; limit: number; ended: EndedTally };
 
 function createExpiry(context: WriteContext, { cutoff, now, limit, ended }: Expiry): Step {
   return context.passes.erasing.step('open_deliveries', ID_BYTES_MIN, async (from) => {
-    const rows = await context.read((tx) => tx.run(SELECT_EXPIRED, [from, firstIdBytesAt(cutoff), limit]));
+    const rows = await context.read((tx) => tx.run(SELECT_OLD_OPEN, [from, firstIdBytesAt(cutoff), limit]));
     if (rows.length === 0) return null;
     return { changed: await endDeliveries(context, rows, { now, ended }), last: rows.at(-1)!.event_id };
   });
 }
 
-export function createBodyDeletion(
+export function createBodyDeletion(context: WriteContext, options: Deletion): Step {
+  return createDeletion(context, options, SELECT_OLD_BODIES, (tx, rows) => {
+    void tx.batch(
+      DELETE_BODIES,
+      rows.map((row) => keyOf(formatId('evt', row.event_id))),
+    );
+  });
+}
+
+export type Deletion = { cutoff: number; limit: number; pass: Pass };
+
+/** Of what hangs on events before the cutoff, oldest event first; `select` has the parameters of SELECT_OLD_OPEN. */
+export function createDeletion<Row extends { event_id: Uint8Array }>(
   { write }: WriteContext,
-  { cutoff, limit, pass }: { cutoff: number; limit: number; pass: Pass },
+  { cutoff, limit, pass }: Deletion,
+  select: Statement<Row>,
+  remove: (tx: Tx, rows: readonly Row[]) => Promise<void> | void,
 ): Step {
-  return pass.step('event_bodies', ID_BYTES_MIN, (from) =>
+  return pass.step(select.name, ID_BYTES_MIN, (from) =>
     write(async (tx) => {
-      const rows = await tx.run(SELECT_OLD_BODIES, [from, firstIdBytesAt(cutoff), limit]);
+      const rows = await tx.run(select, [from, firstIdBytesAt(cutoff), limit]);
       if (rows.length === 0) return tx.refuse(null);
-      void tx.batch(
-        DELETE_BODIES,
-        rows.map((row) => keyOf(formatId('evt', row.event_id))),
-      );
+      await remove(tx, rows);
       return { changed: rows.length, last: rows.at(-1)!.event_id };
     }),
   );
