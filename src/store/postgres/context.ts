@@ -1,6 +1,7 @@
 // What every query is given. A query is one method of store.ts, in a transaction or in several.
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
+import type { ClusterStore } from '../cluster-store.ts';
 import type { NewEvent, RecordOutcome, ResultToRecord, Store, ToHandOver } from '../store.ts';
 import type { Backlog, BacklogChange, CountContext } from './backlog.ts';
 import type { Horizons } from './horizons.ts';
@@ -19,6 +20,12 @@ type Query<Context, Name extends Method> = (
 export type Read<Name extends Method> = Query<ReadContext, Name>;
 export type Configure<Name extends Method> = Query<ConfigurationContext, Name>;
 export type Write<Name extends Method> = Query<WriteContext, Name>;
+
+/** Of ClusterStore, by whichever connections it is given. */
+export type OfCluster<Name extends keyof ClusterStore> = (
+  transactions: Pick<Transactions, 'read' | 'write'>,
+  ...parameters: Parameters<ClusterStore[Name]>
+) => ReturnType<ClusterStore[Name]>;
 
 type ReadContext = {
   sealer: Sealer;

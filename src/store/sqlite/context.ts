@@ -22,6 +22,7 @@ type Query<Context, Name extends Method> = Required<Store>[Name] extends (
 
 export type Read<Name extends Method> = Query<ReadContext, Name>;
 export type Write<Name extends Method> = Query<WriteContext, Name>;
+export type ChangeKeys<Name extends Method> = Query<KeyContext, Name>;
 
 export type ReadContext = {
   db: Database;

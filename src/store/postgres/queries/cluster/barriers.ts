@@ -1,9 +1,10 @@
 // Changes of destinations wait for the owner of their shard. Each leaves a row in its own transaction, which the owner
 // removes when what it goes by is at least as new. Whoever made the change answers when no row is left.
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import type { DestinationId, NodeId } from '../../../../model/id.ts';
+import type { DestinationId } from '../../../../model/id.ts';
+import type { OfCluster } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
-import type { Transactions, Tx } from '../../wire/transaction.ts';
+import type { Tx } from '../../wire/transaction.ts';
 
 const INSERT = statement<never>(
   'barriers_insert',
@@ -29,22 +30,15 @@ export const SELECT_CHANGED_ENVIRONMENTS = statement<{ environment: number }>(
   'SELECT DISTINCT b.environment FROM barriers b JOIN shards s ON s.shard = b.shard WHERE s.node = $1',
 );
 
-type Ordinary = Pick<Transactions, 'read' | 'write'>;
-
-export function acknowledgeChanges(
-  { write }: Ordinary,
-  { node, environment, version }: { node: NodeId; environment: number; version: number },
-): Promise<DestinationId[]> {
-  return write(async (tx) => {
+export const acknowledgeChanges: OfCluster<'acknowledgeChanges'> = ({ write }, { node, environment, version }) =>
+  write(async (tx) => {
     const rows = await tx.run(ACKNOWLEDGE, [idBytes(node), environment, version]);
     const acknowledged = rows.map((row) => formatId('dst', row.destination_id));
     return acknowledged.length === 0 ? tx.refuse(acknowledged) : acknowledged;
   });
-}
 
-export function isChangeWaiting({ read }: Ordinary, id: DestinationId): Promise<boolean> {
-  return read(async (tx) => (await tx.run(SELECT_ONE, [idBytes(id)])).length > 0);
-}
+export const isChangeWaiting: OfCluster<'isChangeWaiting'> = ({ read }, id) =>
+  read(async (tx) => (await tx.run(SELECT_ONE, [idBytes(id)])).length > 0);
 
 /** In the transaction of a change, which has this version. */
 export function leaveBarrier(

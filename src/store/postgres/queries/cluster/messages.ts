@@ -1,11 +1,9 @@
 // What nodes tell the streams of other nodes: batches, kept for a minute so that who comes late or comes back finds
 // what it has missed.
 import { formatId, idBytes } from '../../../../model/id.ts';
-import type { NodeId } from '../../../../model/id.ts';
 import { MESSAGE_BATCHES_MAX } from '../../../cluster-store.ts';
-import type { MessageBatch } from '../../../cluster-store.ts';
+import type { OfCluster } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
-import type { Transactions } from '../../wire/transaction.ts';
 import { NOW } from './nodes.ts';
 
 const KEPT_MS = 60_000;
@@ -36,20 +34,11 @@ const DELETE_OLD = statement<never>(
   `DELETE FROM stream_batches WHERE published_at < ${NOW} - ${KEPT_MS}`,
 );
 
-type Ordinary = Pick<Transactions, 'read' | 'write'>;
+export const publishMessages: OfCluster<'publishMessages'> = ({ write }, { environment, node, number, lost, text }) =>
+  write(async (tx) => void (await tx.change(INSERT, [environment, idBytes(node), number, lost, text])));
 
-export function publishMessages({ write }: Ordinary, batch: MessageBatch): Promise<void> {
-  const { environment, node, number, lost, text } = batch;
-  return write(async (tx) => {
-    await tx.change(INSERT, [environment, idBytes(node), number, lost, text]);
-  });
-}
-
-export function readMessages(
-  { read }: Ordinary,
-  { environment, node, after }: { environment: number; node: NodeId | null; after: number },
-): Promise<MessageBatch[]> {
-  return read(async (tx) => {
+export const readMessages: OfCluster<'readMessages'> = ({ read }, { environment, node, after }) =>
+  read(async (tx) => {
     const rows =
       node === null
         ? (await tx.run(SELECT_NEWEST, [environment])).reverse()
@@ -58,10 +47,6 @@ export function readMessages(
       return { environment, node: formatId('nod', from), number: row.number, lost: row.lost, text: messages };
     });
   });
-}
 
-export function dropMessages({ write }: Ordinary): Promise<void> {
-  return write(async (tx) => {
-    await tx.change(DELETE_OLD);
-  });
-}
+export const dropMessages: OfCluster<'dropMessages'> = ({ write }) =>
+  write(async (tx) => void (await tx.change(DELETE_OLD)));

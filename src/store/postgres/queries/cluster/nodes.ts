@@ -3,9 +3,10 @@
 // removed finds no row, whatever it believes; the shards it had were freed in the transaction that removed it.
 import { SHARD_COUNT, formatId, idBytes } from '../../../../model/id.ts';
 import type { NodeId } from '../../../../model/id.ts';
-import type { ClusterNode, ClusterView, NewNode, RenewedLease } from '../../../cluster-store.ts';
+import type { ClusterNode, ClusterView } from '../../../cluster-store.ts';
+import type { OfCluster } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
-import type { Transactions, Tx } from '../../wire/transaction.ts';
+import type { Tx } from '../../wire/transaction.ts';
 import { takeTurnToServe } from '../../wire/turns.ts';
 import { decodeText, encodeArray, encodeText } from '../../wire/values.ts';
 import { SELECT_CHANGED_ENVIRONMENTS } from './barriers.ts';
@@ -71,21 +72,14 @@ const FREE = statement<never>(
 
 const FREE_ALL = statement<never>('shards_free_all', 'UPDATE shards SET node = NULL WHERE node = ANY ($1::uuid[])');
 
-type ShardsRequest = { node: NodeId; shards: readonly number[] };
-
-/** On a node's own connection: nothing else may keep it from proving that it lives. */
-type Leases = Pick<Transactions, 'read' | 'write'>;
-
-export function addNode({ write }: Leases, node: NewNode): Promise<void> {
-  return write(async (tx) => {
-    const { id, name, version, address, leaseMs } = node;
+export const addNode: OfCluster<'addNode'> = ({ write }, { id, name, version, address, leaseMs }) =>
+  write(async (tx) => {
     await takeTurnToServe(tx);
     await tx.change(UPSERT, [idBytes(id), encodeText(name), version, address, leaseMs]);
   });
-}
 
-export function renewLease({ write }: Leases, id: NodeId): Promise<RenewedLease | null> {
-  return write(async (tx) => {
+export const renewLease: OfCluster<'renewLease'> = ({ write }, id) =>
+  write(async (tx) => {
     const [renewed] = await tx.run(RENEW, [idBytes(id)]);
     if (renewed === undefined) return tx.refuse(null);
     const [view, changed] = await Promise.all([
@@ -94,17 +88,15 @@ export function renewLease({ write }: Leases, id: NodeId): Promise<RenewedLease 
     ]);
     return { ...view, changedEnvironments: changed.map(({ environment }) => environment) };
   });
-}
 
-export function removeExpired({ write }: Leases): Promise<NodeId[]> {
-  return write(async (tx) => {
+export const removeExpired: OfCluster<'removeExpired'> = ({ write }) =>
+  write(async (tx) => {
     const removed = await deleteExpired(tx);
     return removed.length === 0 ? tx.refuse([]) : removed;
   });
-}
 
-export function takeShards({ write }: Leases, { node, shards }: ShardsRequest): Promise<number[]> {
-  return write(async (tx) => {
+export const takeShards: OfCluster<'takeShards'> = ({ write }, { node, shards }) =>
+  write(async (tx) => {
     // Holds the node's row: nobody can remove it until what it takes is committed.
     const [renewed] = await tx.run(RENEW, [idBytes(node)]);
     if (renewed === undefined) return tx.refuse([]);
@@ -113,32 +105,23 @@ export function takeShards({ write }: Leases, { node, shards }: ShardsRequest): 
     if (taken.length > 0) tx.provedBy(OWNS, [taken[0]!.shard, idBytes(node)]);
     return taken.map(({ shard }) => shard);
   });
-}
 
-export function freeShards({ write }: Leases, { node, shards }: ShardsRequest): Promise<void> {
-  return write(async (tx) => {
-    await tx.change(FREE, [idBytes(node), encodeArray('int2', shards)]);
-  });
-}
+export const freeShards: OfCluster<'freeShards'> = ({ write }, { node, shards }) =>
+  write(async (tx) => void (await tx.change(FREE, [idBytes(node), encodeArray('int2', shards)])));
 
-export function setLeaving({ write }: Leases, id: NodeId): Promise<void> {
-  return write(async (tx) => {
-    await tx.change(SET_LEAVING, [idBytes(id)]);
-  });
-}
+export const setLeaving: OfCluster<'setLeaving'> = ({ write }, id) =>
+  write(async (tx) => void (await tx.change(SET_LEAVING, [idBytes(id)])));
 
-export function removeNode({ write }: Leases, id: NodeId): Promise<void> {
-  return write(async (tx) => {
+export const removeNode: OfCluster<'removeNode'> = ({ write }, id) =>
+  write(async (tx) => {
     await Promise.all([tx.change(DELETE, [idBytes(id)]), tx.change(FREE_ALL, [encodeArray('uuid', [idBytes(id)])])]);
   });
-}
 
-export function readCluster({ read }: Leases): Promise<ClusterView> {
-  return read(async (tx) => {
+export const readCluster: OfCluster<'readCluster'> = ({ read }) =>
+  read(async (tx) => {
     const [time] = await tx.run(SELECT_TIME);
     return readView(tx, time!.now);
   });
-}
 
 /** Who is left when those are gone whose lease has run out: one of them that wakes up begins anew. */
 export async function keepLiving(tx: Tx): Promise<ClusterNode[]> {

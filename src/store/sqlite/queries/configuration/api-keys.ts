@@ -4,7 +4,7 @@ import { idBytes } from '../../../../model/id.ts';
 import { toApiKey } from '../../../rows/api-key-rows.ts';
 import type { ApiKeyRow } from '../../../rows/api-key-rows.ts';
 import { ID_BYTES_MAX } from '../../../rows/codec.ts';
-import type { KeyContext, Read, ReadContext, Write } from '../../context.ts';
+import type { ChangeKeys, Read, ReadContext, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 import { raiseAuth } from './environments.ts';
 
@@ -43,10 +43,10 @@ export const listApiKeys: Read<'listApiKeys'> = ({ sql }, { environments, before
   return { rows, next: null };
 };
 
-export function createApiKey({ sql, write, diskReserve }: KeyContext, key: ApiKey): void {
+export const createApiKey: ChangeKeys<'createApiKey'> = ({ sql, write, diskReserve }, key) => {
   diskReserve.assertRoom();
   write(() => insertKey(sql, key));
-}
+};
 
 export const createFirstApiKeys: Write<'createFirstApiKeys'> = ({ sql, write, diskReserve }, keys) => {
   diskReserve.assertRoom();
@@ -57,17 +57,14 @@ export const createFirstApiKeys: Write<'createFirstApiKeys'> = ({ sql, write, di
   });
 };
 
-type RevokeRequest = Parameters<Write<'revokeApiKey'>>[1];
-
-export function revokeApiKey({ sql, write }: KeyContext, { environments, id }: RevokeRequest): boolean {
-  return write(() => {
+export const revokeApiKey: ChangeKeys<'revokeApiKey'> = ({ sql, write }, { environments, id }) =>
+  write(() => {
     const row = sql(SELECT_ENVIRONMENT).get(idBytes(id));
     if (row === undefined || !environments.includes(row.environment)) return false;
     sql(DELETE).run(idBytes(id));
     raiseAuth(sql, row.environment);
     return true;
   });
-}
 
 export const touchApiKeys: Write<'touchApiKeys'> = ({ sql, write }, uses) =>
   write(() => {
