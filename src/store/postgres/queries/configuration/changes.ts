@@ -44,14 +44,14 @@ export const readChanges: Read<'readChanges'> = ({ read, sealer }, request) =>
       tx.run(SELECT_SUBSCRIPTIONS, [environment, after, version]),
     ]);
     // Who loads afresh has nothing that could be deleted.
-    const showsDeleted = after > 0;
+    const isDeleted = (row: { deleted_at: number | null }): boolean => after > 0 && !isLive(row);
     return {
       version,
       currentVersion,
       destinations: await withKeys(tx, destinations.filter(isLive), sealer),
-      deletedDestinations: destinations.filter((row) => showsDeleted && !isLive(row)).map(idOf('dst')),
+      deletedDestinations: destinations.filter(isDeleted).map((row) => formatId('dst', row.id)),
       subscriptions: subscriptions.filter(isLive).map(toSubscription),
-      deletedSubscriptions: subscriptions.filter((row) => showsDeleted && !isLive(row)).map(idOf('sub')),
+      deletedSubscriptions: subscriptions.filter(isDeleted).map((row) => formatId('sub', row.id)),
     };
   });
 
@@ -67,8 +67,4 @@ async function findPageEnd(
 
 function isLive(row: { deleted_at: number | null }): boolean {
   return row.deleted_at === null;
-}
-
-function idOf<Prefix extends 'dst' | 'sub'>(prefix: Prefix) {
-  return (row: { id: Uint8Array }) => formatId(prefix, row.id);
 }

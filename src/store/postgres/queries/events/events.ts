@@ -7,7 +7,7 @@ import type { EventId } from '../../../../model/id.ts';
 import { originCode, ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, toEvent, toScheduled } from '../../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../../rows/event-rows.ts';
-import { idRange } from '../../../rows/page.ts';
+import { idRange, toPage } from '../../../rows/page.ts';
 import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../../store.ts';
 import type { Page } from '../../../store.ts';
 import type { Read } from '../../context.ts';
@@ -135,8 +135,7 @@ async function mergeTypes(
   const ofEach = types.map((type) => tx.run(SELECT_OF_TYPE, [environment, ...range, limit + 1, type]));
   const found = (await Promise.all(ofEach)).flat();
   found.sort((a, b) => Buffer.compare(b.id, a.id));
-  const rows = found.slice(0, limit).map(toEvent);
-  return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
+  return toPage(found, limit, toEvent);
 }
 
 /** What matches among the next rows, of which there are more than fit on the page, or as many as may be read. */

@@ -7,7 +7,7 @@ import type { EventId } from '../../../../model/id.ts';
 import { originCode, ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, toEvent, toScheduled } from '../../../rows/event-rows.ts';
 import type { EventRow, ScheduledRow } from '../../../rows/event-rows.ts';
-import { idRange } from '../../../rows/page.ts';
+import { idRange, toPage } from '../../../rows/page.ts';
 import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../../store.ts';
 import type { Page } from '../../../store.ts';
 import type { Read, ReadContext } from '../../context.ts';
@@ -99,8 +99,7 @@ function mergeTypes(
 ): EventPage {
   const ids = types.flatMap((type) => sql(SELECT_OF_TYPE).all(environment, type, ...range, limit + 1));
   ids.sort((a, b) => Buffer.compare(b.id, a.id));
-  const rows = ids.slice(0, limit).map(({ id }) => toEvent(sql(SELECT_ONE).get(environment, id)!));
-  return { rows, next: ids.length > limit ? rows.at(-1)!.id : null };
+  return toPage(ids, limit, ({ id }) => toEvent(sql(SELECT_ONE).get(environment, id)!));
 }
 
 function walk(sql: Sql, { environment, type, limit }: ListRequest, range: IdRange): EventPage {
