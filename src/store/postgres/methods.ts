@@ -4,41 +4,14 @@ import type { ClusterStore } from '../cluster-store.ts';
 import type { Announcements } from './announcements.ts';
 import type { ConfigurationContext, WriteContext } from './context.ts';
 import { acknowledgeChanges, isChangeWaiting } from './queries/cluster/barriers.ts';
-import {
-  addNode,
-  freeShards,
-  readCluster,
-  removeExpired,
-  removeNode,
-  renewLease,
-  setLeaving,
-  takeShards,
-} from './queries/cluster/nodes.ts';
+import * as nodes from './queries/cluster/nodes.ts';
 import { dropMessages, publishMessages, readMessages } from './queries/cluster/messages.ts';
-import {
-  createApiKey,
-  createFirstApiKeys,
-  listApiKeys,
-  readApiKeys,
-  revokeApiKey,
-  touchApiKeys,
-} from './queries/configuration/api-keys.ts';
+import * as apiKeys from './queries/configuration/api-keys.ts';
 import { readChanges } from './queries/configuration/changes.ts';
-import {
-  createDestination,
-  deleteDestination,
-  listDestinations,
-  readDestination,
-  updateDestination,
-} from './queries/configuration/destinations.ts';
+import * as destinations from './queries/configuration/destinations.ts';
 import { readEnvironments } from './queries/configuration/environments.ts';
 import { endSigningKey, rotateSigningKey } from './queries/configuration/signing-keys.ts';
-import {
-  createSubscription,
-  deleteSubscription,
-  listSubscriptions,
-  readSubscription,
-} from './queries/configuration/subscriptions.ts';
+import * as subscriptions from './queries/configuration/subscriptions.ts';
 import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
 import { readHealth } from './queries/deliveries/health.ts';
 import { countDeliveries } from './queries/deliveries/count-deliveries.ts';
@@ -56,13 +29,7 @@ import { findBacklogs, readStats, recountUnfinished } from './queries/maintenanc
 import { countOpen, countUnfinished, readConditions, writeActivity } from './queries/stats/conditions.ts';
 import { pruneCounts, readCounts, writeCounts } from './queries/stats/counts.ts';
 import { advanceOperation, readSucceeded } from './queries/operations/advance.ts';
-import {
-  changeOperation,
-  createOperation,
-  listOperations,
-  readOperation,
-  readRunningOperations,
-} from './queries/operations/operations.ts';
+import * as operations from './queries/operations/operations.ts';
 import type { Transactions } from './wire/transaction.ts';
 
 /** Runs a query until the store is closed, with errors as the store's own. */
@@ -81,23 +48,23 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
     close,
     readEnvironments: () => run(readEnvironments, context),
     readChanges: (request) => run(readChanges, context, request),
-    readApiKeys: () => run(readApiKeys, context),
-    listApiKeys: (request) => run(listApiKeys, context, request),
-    createApiKey: (key) => run(createApiKey, context, key),
-    createFirstApiKeys: (keys) => run(createFirstApiKeys, context, keys),
-    revokeApiKey: (request) => run(revokeApiKey, context, request),
-    touchApiKeys: (uses) => run(touchApiKeys, context, uses),
-    createDestination: (destination, limits) => run(createDestination, context, destination, limits),
-    readDestination: (request) => run(readDestination, context, request),
-    listDestinations: (request) => run(listDestinations, context, request),
-    updateDestination: (request) => run(updateDestination, context, request),
-    deleteDestination: (request) => run(deleteDestination, context, request),
+    readApiKeys: () => run(apiKeys.readApiKeys, context),
+    listApiKeys: (request) => run(apiKeys.listApiKeys, context, request),
+    createApiKey: (key) => run(apiKeys.createApiKey, context, key),
+    createFirstApiKeys: (keys) => run(apiKeys.createFirstApiKeys, context, keys),
+    revokeApiKey: (request) => run(apiKeys.revokeApiKey, context, request),
+    touchApiKeys: (uses) => run(apiKeys.touchApiKeys, context, uses),
+    createDestination: (destination, limits) => run(destinations.createDestination, context, destination, limits),
+    readDestination: (request) => run(destinations.readDestination, context, request),
+    listDestinations: (request) => run(destinations.listDestinations, context, request),
+    updateDestination: (request) => run(destinations.updateDestination, context, request),
+    deleteDestination: (request) => run(destinations.deleteDestination, context, request),
     rotateSigningKey: (request) => run(rotateSigningKey, context, request),
     endSigningKey: (request) => run(endSigningKey, context, request),
-    createSubscription: (request, limits) => run(createSubscription, context, request, limits),
-    readSubscription: (request) => run(readSubscription, context, request),
-    listSubscriptions: (request) => run(listSubscriptions, context, request),
-    deleteSubscription: (request) => run(deleteSubscription, context, request),
+    createSubscription: (request, limits) => run(subscriptions.createSubscription, context, request, limits),
+    readSubscription: (request) => run(subscriptions.readSubscription, context, request),
+    listSubscriptions: (request) => run(subscriptions.listSubscriptions, context, request),
+    deleteSubscription: (request) => run(subscriptions.deleteSubscription, context, request),
 
     acceptEvents: (events) => run(acceptEvents, context, events),
     readKeyHolder: (request) => run(readKeyHolder, context, request),
@@ -120,11 +87,11 @@ export function createStore(run: Run, context: WriteContext, { lanes, cluster, c
     retryDelivery: (request) => run(retryDelivery, context, request),
     replayDead: (request) => run(replayDead, context, request),
 
-    createOperation: (request, limits) => run(createOperation, context, request, limits),
-    readOperation: (request) => run(readOperation, context, request),
-    listOperations: (request) => run(listOperations, context, request),
-    readRunningOperations: () => run(readRunningOperations, context),
-    changeOperation: (request) => run(changeOperation, context, request),
+    createOperation: (request, limits) => run(operations.createOperation, context, request, limits),
+    readOperation: (request) => run(operations.readOperation, context, request),
+    listOperations: (request) => run(operations.listOperations, context, request),
+    readRunningOperations: () => run(operations.readRunningOperations, context),
+    changeOperation: (request) => run(operations.changeOperation, context, request),
     advanceOperation: (step) => run(advanceOperation, context, step),
     readSucceeded: (request) => run(readSucceeded, context, request),
 
@@ -150,14 +117,14 @@ export function createClusterStore(
   { leases, context, announcements }: { leases: Transactions; context: WriteContext; announcements: Announcements },
 ): ClusterStore {
   return {
-    addNode: (node) => run(addNode, leases, node),
-    renewLease: (id) => run(renewLease, leases, id),
-    removeExpired: () => run(removeExpired, leases),
-    takeShards: (request) => run(takeShards, leases, request),
-    freeShards: (request) => run(freeShards, leases, request),
-    setLeaving: (id) => run(setLeaving, leases, id),
-    removeNode: (id) => run(removeNode, leases, id),
-    readCluster: () => run(readCluster, leases),
+    addNode: (node) => run(nodes.addNode, leases, node),
+    renewLease: (id) => run(nodes.renewLease, leases, id),
+    removeExpired: () => run(nodes.removeExpired, leases),
+    takeShards: (request) => run(nodes.takeShards, leases, request),
+    freeShards: (request) => run(nodes.freeShards, leases, request),
+    setLeaving: (id) => run(nodes.setLeaving, leases, id),
+    removeNode: (id) => run(nodes.removeNode, leases, id),
+    readCluster: () => run(nodes.readCluster, leases),
     acknowledgeChanges: (request) => run(acknowledgeChanges, context, request),
     isChangeWaiting: (id) => run(isChangeWaiting, context, id),
     recountUnfinished: () => run(recountUnfinished, context),
@@ -173,9 +140,9 @@ export function createClusterStore(
 export function createToolStore(run: Run, context: ConfigurationContext, close: Store['close']): ToolStore {
   return {
     readEnvironments: () => run(readEnvironments, context),
-    listApiKeys: (request) => run(listApiKeys, context, request),
-    createApiKey: (key) => run(createApiKey, context, key),
-    revokeApiKey: (request) => run(revokeApiKey, context, request),
+    listApiKeys: (request) => run(apiKeys.listApiKeys, context, request),
+    createApiKey: (key) => run(apiKeys.createApiKey, context, key),
+    revokeApiKey: (request) => run(apiKeys.revokeApiKey, context, request),
     close,
   };
 }

@@ -3,30 +3,12 @@
 import type { Lane } from '../../model/lane.ts';
 import type { Store } from '../store.ts';
 import type { ReadContext, WriteContext } from './context.ts';
-import {
-  createApiKey,
-  createFirstApiKeys,
-  listApiKeys,
-  readApiKeys,
-  revokeApiKey,
-  touchApiKeys,
-} from './queries/configuration/api-keys.ts';
+import * as apiKeys from './queries/configuration/api-keys.ts';
 import { readChanges } from './queries/configuration/changes.ts';
-import {
-  createDestination,
-  deleteDestination,
-  listDestinations,
-  readDestination,
-  updateDestination,
-} from './queries/configuration/destinations.ts';
+import * as destinations from './queries/configuration/destinations.ts';
 import { readEnvironments } from './queries/configuration/environments.ts';
 import { endSigningKey, rotateSigningKey } from './queries/configuration/signing-keys.ts';
-import {
-  createSubscription,
-  deleteSubscription,
-  listSubscriptions,
-  readSubscription,
-} from './queries/configuration/subscriptions.ts';
+import * as subscriptions from './queries/configuration/subscriptions.ts';
 import { readPayloads, refill, sweep } from './queries/deliveries/find-work.ts';
 import { readHealth } from './queries/deliveries/health.ts';
 import { countDeliveries } from './queries/deliveries/count-deliveries.ts';
@@ -43,13 +25,7 @@ import { findBacklogs, findTrouble, readStats } from './queries/maintenance/stat
 import { countOpen, countUnfinished, readConditions, writeActivity } from './queries/stats/conditions.ts';
 import { pruneCounts, readCounts, writeCounts } from './queries/stats/counts.ts';
 import { advanceOperation, readSucceeded } from './queries/operations/advance.ts';
-import {
-  changeOperation,
-  createOperation,
-  listOperations,
-  readOperation,
-  readRunningOperations,
-} from './queries/operations/operations.ts';
+import * as operations from './queries/operations/operations.ts';
 
 /** Runs queries on one connection, in whatever thread that is. */
 export type Runner<Context> = {
@@ -74,23 +50,23 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     lanes: { accepting: LANE, recording: LANE },
     readEnvironments: () => reader.run(readEnvironments),
     readChanges: (request) => reader.run(readChanges, request),
-    readApiKeys: () => reader.run(readApiKeys),
-    listApiKeys: (request) => reader.run(listApiKeys, request),
-    createApiKey: (key) => writer.run(createApiKey, key),
-    createFirstApiKeys: (keys) => writer.run(createFirstApiKeys, keys),
-    revokeApiKey: (request) => writer.run(revokeApiKey, request),
-    touchApiKeys: (uses) => writer.run(touchApiKeys, uses),
-    createDestination: (destination, limits) => writer.run(createDestination, destination, limits),
-    readDestination: (request) => reader.run(readDestination, request),
-    listDestinations: (request) => reader.run(listDestinations, request),
-    updateDestination: (request) => writer.run(updateDestination, request),
-    deleteDestination: (request) => writer.run(deleteDestination, request),
+    readApiKeys: () => reader.run(apiKeys.readApiKeys),
+    listApiKeys: (request) => reader.run(apiKeys.listApiKeys, request),
+    createApiKey: (key) => writer.run(apiKeys.createApiKey, key),
+    createFirstApiKeys: (keys) => writer.run(apiKeys.createFirstApiKeys, keys),
+    revokeApiKey: (request) => writer.run(apiKeys.revokeApiKey, request),
+    touchApiKeys: (uses) => writer.run(apiKeys.touchApiKeys, uses),
+    createDestination: (destination, limits) => writer.run(destinations.createDestination, destination, limits),
+    readDestination: (request) => reader.run(destinations.readDestination, request),
+    listDestinations: (request) => reader.run(destinations.listDestinations, request),
+    updateDestination: (request) => writer.run(destinations.updateDestination, request),
+    deleteDestination: (request) => writer.run(destinations.deleteDestination, request),
     rotateSigningKey: (request) => writer.run(rotateSigningKey, request),
     endSigningKey: (request) => writer.run(endSigningKey, request),
-    createSubscription: (request, limits) => writer.run(createSubscription, request, limits),
-    readSubscription: (request) => reader.run(readSubscription, request),
-    listSubscriptions: (request) => reader.run(listSubscriptions, request),
-    deleteSubscription: (request) => writer.run(deleteSubscription, request),
+    createSubscription: (request, limits) => writer.run(subscriptions.createSubscription, request, limits),
+    readSubscription: (request) => reader.run(subscriptions.readSubscription, request),
+    listSubscriptions: (request) => reader.run(subscriptions.listSubscriptions, request),
+    deleteSubscription: (request) => writer.run(subscriptions.deleteSubscription, request),
 
     acceptEvents: (events) => writer.run(acceptEvents, events),
     readKeyHolder: (request) => reader.run(readKeyHolder, request),
@@ -113,11 +89,11 @@ export function createStore(reader: Runner<ReadContext>, writer: Runner<WriteCon
     retryDelivery: (request) => writer.run(retryDelivery, request),
     replayDead: (request) => writer.run(replayDead, request),
 
-    createOperation: (request, limits) => writer.run(createOperation, request, limits),
-    readOperation: (request) => reader.run(readOperation, request),
-    listOperations: (request) => reader.run(listOperations, request),
-    readRunningOperations: () => reader.run(readRunningOperations),
-    changeOperation: (request) => writer.run(changeOperation, request),
+    createOperation: (request, limits) => writer.run(operations.createOperation, request, limits),
+    readOperation: (request) => reader.run(operations.readOperation, request),
+    listOperations: (request) => reader.run(operations.listOperations, request),
+    readRunningOperations: () => reader.run(operations.readRunningOperations),
+    changeOperation: (request) => writer.run(operations.changeOperation, request),
     advanceOperation: (step) => writer.run(advanceOperation, step),
     readSucceeded: (request) => reader.run(readSucceeded, request),
 
