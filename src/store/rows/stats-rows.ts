@@ -1,5 +1,6 @@
-// Counts, and what was last heard of destinations, between rows and values.
+// Counts, what was last heard of destinations, and their trouble, between rows and values.
 import type { DestinationActivity } from '../../model/condition.ts';
+import type { DestinationHealth } from '../../model/destination.ts';
 import { formatId, idBytes } from '../../model/id.ts';
 import type { CountsSubject, StoredCounts } from '../store.ts';
 import { createCode, nameOrNull, numberOrNull, outcomeCode } from './codec.ts';
@@ -84,6 +85,22 @@ export function toActivity(row: ActivityRow): DestinationActivity {
         : { at: row.failed_at, outcome, responseCode: row.failed_code, error: row.failed_error },
     inFlight: row.in_flight,
     inFlightLimit: row.in_flight_limit,
+  };
+}
+
+export type HealthRow = {
+  destination_id: Uint8Array;
+  failing_since: number | null;
+  failure_count: number;
+  held_until: number | null;
+};
+
+export function toHealth(row: HealthRow): DestinationHealth {
+  return {
+    destinationId: formatId('dst', row.destination_id),
+    failingSince: row.failing_since,
+    failureCount: row.failure_count,
+    heldUntil: row.held_until,
   };
 }
 

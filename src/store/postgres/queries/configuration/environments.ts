@@ -1,18 +1,9 @@
 // The environments and their two versions: every change to configuration or keys raises one in its transaction.
-import { modeCode } from '../../../rows/codec.ts';
+import { toEnvironment } from '../../../rows/environment-rows.ts';
+import type { Counters, EnvironmentRow } from '../../../rows/environment-rows.ts';
 import type { Read } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-
-type EnvironmentRow = {
-  id: number;
-  account: string;
-  mode: number;
-  config_version: number;
-  auth_version: number;
-};
-
-type Counters = { config_version: number; destination_count: number; subscription_count: number };
 
 const SELECT_ALL = statement<EnvironmentRow>(
   'environments_all',
@@ -47,13 +38,7 @@ export const readEnvironments: Read<'readEnvironments'> = ({ read, horizons }) =
   read(async (tx) => {
     // Asked for four times a second by whoever follows the configuration: the horizons come along.
     const [rows] = await Promise.all([tx.run(SELECT_ALL), horizons.refresh(tx)]);
-    return rows.map((row) => ({
-      environment: row.id,
-      account: row.account,
-      mode: modeCode.nameOf(row.mode),
-      configVersion: row.config_version,
-      authVersion: row.auth_version,
-    }));
+    return rows.map(toEnvironment);
   });
 
 export async function readConfigVersion(tx: Tx, environment: number): Promise<number> {

@@ -1,6 +1,8 @@
 // The trouble of destinations that outlives a restart.
 import type { DestinationHealth } from '../../../../model/destination.ts';
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
+import { toHealth } from '../../../rows/stats-rows.ts';
+import type { HealthRow } from '../../../rows/stats-rows.ts';
 import type { Read } from '../../context.ts';
 import {
   ParameterRows,
@@ -13,13 +15,6 @@ import {
 import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
-
-export type HealthRow = {
-  destination_id: Uint8Array;
-  failing_since: number | null;
-  failure_count: number;
-  held_until: number | null;
-};
 
 // There are as many rows as destinations with trouble, and whoever owns some asks once at its start.
 const SELECT_ALL = statementOfEveryShard<HealthRow>(
@@ -64,14 +59,7 @@ const SELECT_LIVE = statement<{ id: Uint8Array }>(
 );
 
 export const readHealth: Read<'readHealth'> = ({ read }) =>
-  read(async (tx) =>
-    (await tx.run(SELECT_ALL)).map((row) => ({
-      destinationId: formatId('dst', row.destination_id),
-      failingSince: row.failing_since,
-      failureCount: row.failure_count,
-      heldUntil: row.held_until,
-    })),
-  );
+  read(async (tx) => (await tx.run(SELECT_ALL)).map(toHealth));
 
 /**
  * Which of their destinations are not deleted. Sent before anything is written, so that nothing waits for the answer;

@@ -9,10 +9,9 @@ import {
   activityValues,
   toActivity,
 } from '../../../rows/stats-rows.ts';
-import type { ActivityRow } from '../../../rows/stats-rows.ts';
+import type { ActivityRow, HealthRow } from '../../../rows/stats-rows.ts';
 import type { Read, Write } from '../../context.ts';
 import { hasUnsettled } from '../deliveries/read-deliveries.ts';
-import type { HealthRow } from '../deliveries/health.ts';
 import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 import { TYPE_OF, decodeText, encodeArray, encodeColumn, encodeText } from '../../wire/values.ts';
 

@@ -1,11 +1,8 @@
 // The environments and their two versions: every change to configuration or keys raises one in its transaction.
-import { modeCode } from '../../../rows/codec.ts';
+import { toEnvironment } from '../../../rows/environment-rows.ts';
+import type { Counters, EnvironmentRow } from '../../../rows/environment-rows.ts';
 import type { Read, ReadContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
-
-type EnvironmentRow = { id: number; account: string; mode: number; config_version: number; auth_version: number };
-
-type Counters = { config_version: number; destination_count: number; subscription_count: number };
 
 const SELECT_ALL = statement<EnvironmentRow>(`
   SELECT e.id, a.name AS account, e.mode, e.config_version, e.auth_version
@@ -27,16 +24,7 @@ const RAISE_CONFIG = statement<{ config_version: number }>(`
 
 const RAISE_AUTH = statement('UPDATE environments SET auth_version = auth_version + 1 WHERE id = ?');
 
-export const readEnvironments: Read<'readEnvironments'> = ({ sql }) =>
-  sql(SELECT_ALL)
-    .all()
-    .map((row) => ({
-      environment: row.id,
-      account: row.account,
-      mode: modeCode.nameOf(row.mode),
-      configVersion: row.config_version,
-      authVersion: row.auth_version,
-    }));
+export const readEnvironments: Read<'readEnvironments'> = ({ sql }) => sql(SELECT_ALL).all().map(toEnvironment);
 
 type Sql = ReadContext['sql'];
 

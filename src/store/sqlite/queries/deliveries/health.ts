@@ -1,14 +1,13 @@
 // The trouble of destinations that outlives a restart.
 import type { DestinationHealth } from '../../../../model/destination.ts';
-import { formatId } from '../../../../model/id.ts';
+import { toHealth } from '../../../rows/stats-rows.ts';
+import type { HealthRow } from '../../../rows/stats-rows.ts';
 import type { Read, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 import { DELETE_HEALTH } from '../configuration/destinations.ts';
 
-type HealthRow = { id: Uint8Array; failing_since: number | null; failure_count: number; held_until: number | null };
-
 const SELECT_ALL = statement<HealthRow>(`
-  SELECT t.id, h.failing_since, h.failure_count, h.held_until
+  SELECT t.id AS destination_id, h.failing_since, h.failure_count, h.held_until
   FROM destination_health h JOIN destinations t ON t.key = h.destination
   WHERE t.deleted_at IS NULL`);
 
@@ -21,15 +20,7 @@ const UPSERT = statement(`
   SET failing_since = excluded.failing_since, failure_count = excluded.failure_count,
       held_until = excluded.held_until`);
 
-export const readHealth: Read<'readHealth'> = ({ sql }) =>
-  sql(SELECT_ALL)
-    .all()
-    .map((row) => ({
-      destinationId: formatId('dst', row.id),
-      failingSince: row.failing_since,
-      failureCount: row.failure_count,
-      heldUntil: row.held_until,
-    }));
+export const readHealth: Read<'readHealth'> = ({ sql }) => sql(SELECT_ALL).all().map(toHealth);
 
 /** To be called inside a transaction. */
 export function writeHealth(context: WriteContext, health: DestinationHealth): void {
