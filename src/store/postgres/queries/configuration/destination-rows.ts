@@ -1,7 +1,7 @@
 // Destinations and their signing keys as PostgreSQL has them.
 import type { Destination, DestinationWithKeys, SigningKey } from '../../../../model/destination.ts';
 import { idBytes } from '../../../../model/id.ts';
-import type { DestinationId, SigningKeyId } from '../../../../model/id.ts';
+import type { DestinationId } from '../../../../model/id.ts';
 import type { Sealer } from '../../../../runtime/sealer.ts';
 import { DESTINATION_COLUMNS, toDestination, toSigningKeys } from '../../../rows/destination-rows.ts';
 import type { DestinationRow, SigningKeyRow } from '../../../rows/destination-rows.ts';
@@ -36,16 +36,6 @@ const INSERT_KEY = statement<never>(
   'INSERT INTO signing_keys (destination_id, id, secret, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)',
 );
 
-const SET_KEY_EXPIRY = statement<never>(
-  'signing_keys_set_expiry',
-  'UPDATE signing_keys SET expires_at = $3::int8 WHERE destination_id = $1 AND id = $2',
-);
-
-const DELETE_KEY = statement<never>(
-  'signing_keys_delete',
-  'DELETE FROM signing_keys WHERE destination_id = $1 AND id = $2',
-);
-
 export function toOneDestination(row: DestinationRow, sealer: Sealer): Destination {
   return toDestination({ ...row, name: decodeText(row.name) }, sealer);
 }
@@ -75,12 +65,4 @@ export async function readKeys(tx: Tx, id: DestinationId, sealer: Sealer): Promi
 export function insertKey(tx: Tx, id: DestinationId, key: SigningKey, sealer: Sealer): Promise<number> {
   const secret = sealer.seal(key.secret, `secret of ${key.id}`);
   return tx.change(INSERT_KEY, [idBytes(id), idBytes(key.id), secret, key.createdAt, key.expiresAt]);
-}
-
-export function setKeyExpiry(tx: Tx, id: DestinationId, keyId: SigningKeyId, expiresAt: number): Promise<number> {
-  return tx.change(SET_KEY_EXPIRY, [idBytes(id), idBytes(keyId), expiresAt]);
-}
-
-export function deleteKey(tx: Tx, id: DestinationId, keyId: SigningKeyId): Promise<number> {
-  return tx.change(DELETE_KEY, [idBytes(id), idBytes(keyId)]);
 }

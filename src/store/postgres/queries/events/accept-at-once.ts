@@ -50,15 +50,13 @@ function isToBeStored(eventId: string): string {
   return `NOT EXISTS (SELECT FROM changed) AND ${eventId} NOT IN (SELECT event_id FROM held)`;
 }
 
-type Options = { keyWaitMs: number };
-
 /** One result for each event; null: it is left. */
 export async function acceptAtOnce(
   context: WriteContext,
   events: readonly NewEvent[],
-  options: Options,
+  keyWaitMs: number,
 ): Promise<(AcceptResult | null)[]> {
-  const stored = mayOverfill(context, events) ? new Set() : await storeAtOnce(context, events, options);
+  const stored = mayOverfill(context, events) ? new Set() : await storeAtOnce(context, events, keyWaitMs);
   const { sentBefore } = context;
   return events.map((event) => {
     if (!stored.has(event.id)) return null;
@@ -76,7 +74,7 @@ function mayOverfill({ backlog, backlogMax }: WriteContext, events: readonly New
 async function storeAtOnce(
   context: WriteContext,
   events: readonly NewEvent[],
-  { keyWaitMs }: Options,
+  keyWaitMs: number,
 ): Promise<Set<EventId>> {
   const { backlog, accepting, sentBefore } = context;
   // Of a part of a batch too, which was halved since: each of its events may be there.

@@ -43,7 +43,8 @@ export async function acceptTogether(
   const fresh = events.filter((event) => event.configVersion >= versions.get(event.environment)!);
   const duplicates = await claimKeys(tx, fresh, { ...context, keyWaitMs });
   const accepted = fresh.filter(({ id }) => !duplicates.has(id));
-  insertEvents(tx, accepted);
+  void tx.batch(INSERT_EVENTS, accepted.map(toEventRow));
+  void tx.batch(INSERT_BODIES, accepted.map(toBodyRow));
   if (accepted.length > 0) tx.provedBy(IS_STORED, keyOf(accepted[0]!.id));
   const backlogFull = await insertDeliveries(tx, context, change, accepted.map(toDeliveries));
   const results = new Map<NewEvent, AcceptResult>(
@@ -60,11 +61,6 @@ async function readVersions(tx: Tx, events: readonly NewEvent[]): Promise<Map<nu
   const environments = [...new Set(events.map((event) => event.environment))];
   const versions = environments.map(async (id) => [id, await readConfigVersion(tx, id)] as const);
   return new Map(await Promise.all(versions));
-}
-
-function insertEvents(tx: Tx, events: readonly NewEvent[]): void {
-  void tx.batch(INSERT_EVENTS, events.map(toEventRow));
-  void tx.batch(INSERT_BODIES, events.map(toBodyRow));
 }
 
 export function toEventRow(event: NewEvent): BatchRow {

@@ -27,7 +27,7 @@ export const acceptEvents: Write<'acceptEvents'> = async (context, events) => {
     (acceptSome: AcceptSome): AcceptSome =>
     (some, waitMs) =>
       withPartitions(partitions, timesOf(some.flatMap(idsOf)), () => acceptSome(some, waitMs));
-  const atOnce = inPartitions((some, waitMs) => acceptAtOnce(context, some, { keyWaitMs: waitMs }));
+  const atOnce = inPartitions((some, waitMs) => acceptAtOnce(context, some, waitMs));
   const inSteps = inPartitions(async (some, waitMs) => {
     const { results, ...handOver } = await writeToHandOver(backlog, accepting.write, async (tx, change) => ({
       results: await acceptTogether(tx, context, { change, events: some, keyWaitMs: waitMs }),

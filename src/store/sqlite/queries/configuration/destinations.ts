@@ -14,7 +14,7 @@ import { toPage } from '../../../rows/page.ts';
 import type { Read, ReadContext, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 import { raiseConfig, readCounters } from './environments.ts';
-import { insertKey, readKeys, removeKeys } from './signing-keys.ts';
+import { DELETE_KEYS, insertKey, readKeys } from './signing-keys.ts';
 
 export type KeyedDestinationRow = DestinationRow & { key: number };
 
@@ -112,7 +112,7 @@ export const deleteDestination: Write<'deleteDestination'> = ({ sql, write, back
     if (row === undefined) return false;
     const subscriptions = -Number(sql(DELETE_LIVE_SUBSCRIPTIONS).run(row.key).changes);
     sql(DELETE_SUBSCRIPTIONS).run(row.key);
-    removeKeys(sql, row.key);
+    sql(DELETE_KEYS).run(row.key);
     sql(DELETE_HEALTH).run(row.key);
     const version = raiseConfig(sql, environment, { destinations: -1, subscriptions });
     const isSettled = backlog.countOf(row.key) === 0 ? 1 : 0;

@@ -24,7 +24,7 @@ const INSERT = statement(
 
 const SET_EXPIRY = statement('UPDATE signing_keys SET expires_at = ? WHERE destination = ? AND id = ?');
 const DELETE_ONE = statement('DELETE FROM signing_keys WHERE destination = ? AND id = ?');
-const DELETE_ALL = statement('DELETE FROM signing_keys WHERE destination = ?');
+export const DELETE_KEYS = statement('DELETE FROM signing_keys WHERE destination = ?');
 
 /** A change that touches nothing of the destination but what hangs on it. */
 export const STAMP_DESTINATION = statement('UPDATE destinations SET version = ? WHERE key = ?');
@@ -42,10 +42,6 @@ export function readKeys(sql: Sql, destination: number, sealer: Sealer): Signing
 export function insertKey(sql: Sql, destination: number, key: SigningKey, sealer: Sealer): void {
   const secret = sealer.seal(key.secret, `secret of ${key.id}`);
   sql(INSERT).run(destination, idBytes(key.id), secret, key.createdAt, key.expiresAt);
-}
-
-export function removeKeys(sql: Sql, destination: number): void {
-  sql(DELETE_ALL).run(destination);
 }
 
 export const rotateSigningKey: Write<'rotateSigningKey'> = (context, request) => {
