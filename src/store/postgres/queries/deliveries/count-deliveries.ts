@@ -8,26 +8,20 @@ import type { Read } from '../../context.ts';
 import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 
 // There is no least uuid of many; their texts, byte by byte, are in the same order.
-const countOf = (table: 'open' | 'done', name: string, { column, value }: { column: string; value: string }) =>
-  statementOfEveryShard<CountRow>(
-    `${table}_deliveries_of_${name}_counted`,
-    `SELECT count(*) AS count, min(id::text COLLATE "C")::uuid AS oldest, max(id::text COLLATE "C")::uuid AS newest
-     FROM (SELECT id FROM ${table}_deliveries
-           WHERE ${isOnly(column, value)} AND status = $2::int2 AND id >= $3 AND id < $4
-           ORDER BY ${column} DESC, id DESC LIMIT $5::int4) AS counted`,
-  );
-
-const ENVIRONMENT = { column: 'environment', value: '$1::int4' };
-const DESTINATION = { column: 'destination_id', value: '$1::uuid' };
-
-const OF_ENVIRONMENT = {
-  open: countOf('open', 'environment', ENVIRONMENT),
-  done: countOf('done', 'environment', ENVIRONMENT),
+const countOf = (name: string, column: string, value: string) => {
+  const of = (table: 'open' | 'done') =>
+    statementOfEveryShard<CountRow>(
+      `${table}_deliveries_of_${name}_counted`,
+      `SELECT count(*) AS count, min(id::text COLLATE "C")::uuid AS oldest, max(id::text COLLATE "C")::uuid AS newest
+       FROM (SELECT id FROM ${table}_deliveries
+             WHERE ${isOnly(column, value)} AND status = $2::int2 AND id >= $3 AND id < $4
+             ORDER BY ${column} DESC, id DESC LIMIT $5::int4) AS counted`,
+    );
+  return { open: of('open'), done: of('done') };
 };
-const OF_DESTINATION = {
-  open: countOf('open', 'destination', DESTINATION),
-  done: countOf('done', 'destination', DESTINATION),
-};
+
+const OF_ENVIRONMENT = countOf('environment', 'environment', '$1::int4');
+const OF_DESTINATION = countOf('destination', 'destination_id', '$1::uuid');
 
 const SELECT_ENVIRONMENT = statement<{ environment: number }>(
   'destinations_environment',

@@ -5,30 +5,17 @@ import { formatId, idBytes, idShard, idTime } from '../../../../model/id.ts';
 import type { DeliveryState } from '../../../../model/delivery.ts';
 import { encodeResponseCode } from '../../../rows/codec.ts';
 import { toStateRow } from '../../../rows/delivery-rows.ts';
-import type { StateRow } from '../../../rows/delivery-rows.ts';
+import type { DeliveryRow, StateRow } from '../../../rows/delivery-rows.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import { batchStatement, insertOf, insertStatement } from '../../wire/statement.ts';
 import type { BatchRow, Columns } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 
 /** What both tables have. */
-export type StoredDelivery = {
-  shard: number;
-  id: Uint8Array;
-  environment: number;
-  event_id: Uint8Array;
-  destination_id: Uint8Array;
-  subscription_id: Uint8Array;
-  origin: number;
-  status: number;
-  dead_reason: number | null;
-  rev: number;
-  schedule_position: number;
-  attempt_count: number;
-  response_codes: Uint8Array;
-  updated_at: number;
-  completed_at: number | null;
-};
+export type StoredDelivery = Omit<
+  DeliveryRow,
+  'event_type' | 'due_at' | 'fallback_status' | 'is_paused' | 'deleted_at' | 'held_until'
+> & { shard: number; environment: number; rev: number; schedule_position: number };
 
 export type OpenStored = StoredDelivery & StateRow & { due_at: number };
 

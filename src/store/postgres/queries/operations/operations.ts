@@ -65,12 +65,12 @@ const HAS_COME = statement<unknown>(
   'SELECT 1 FROM operations WHERE id = $1 AND rev >= $2::int4',
 );
 
-const SELECT_FINISHED = statement<{ id: Uint8Array }>(
-  'operations_finished',
-  'SELECT id FROM operations WHERE finished_at < $1::int8 ORDER BY finished_at LIMIT $2::int4',
+const DELETE_FINISHED = statement<never>(
+  'operations_delete_finished',
+  `DELETE FROM operations
+   WHERE id = ANY (ARRAY(
+     SELECT id FROM operations WHERE finished_at < $1::int8 ORDER BY finished_at LIMIT $2::int4))`,
 );
-
-const DELETE = statement<never>('operations_delete', 'DELETE FROM operations WHERE id = $1');
 
 export const createOperation: Write<'createOperation'> = ({ write }, { operation, identity }, { unfinishedMax }) =>
   write(async (tx) => {
@@ -128,10 +128,5 @@ export function deleteFinishedOperations(
   { write }: WriteContext,
   { cutoff, limit }: { cutoff: number; limit: number },
 ): Promise<number | null> {
-  return write(async (tx) => {
-    const rows = await tx.run(SELECT_FINISHED, [cutoff, limit]);
-    if (rows.length === 0) return tx.refuse(null);
-    for (const { id } of rows) void tx.change(DELETE, [id]);
-    return rows.length;
-  });
+  return write(async (tx) => (await tx.change(DELETE_FINISHED, [cutoff, limit])) || tx.refuse(null));
 }

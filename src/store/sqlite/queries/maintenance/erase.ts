@@ -4,6 +4,7 @@ import { firstIdBytesAt } from '../../../../model/id.ts';
 import { expire } from '../../../../model/transitions.ts';
 import { isUnfinished, ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { toEnding } from '../../../rows/delivery-rows.ts';
+import type { DeliveryRow } from '../../../rows/delivery-rows.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
@@ -16,18 +17,12 @@ const SELECT_OLDEST = statement<{ event_id: Uint8Array }>(
   'SELECT event_id FROM event_bodies WHERE event_id < ? ORDER BY event_id LIMIT 1',
 );
 
-type DeliveryRow = {
-  id: Uint8Array;
-  status: number;
-  environment: number;
-  destination: number;
-  destination_id: Uint8Array;
-  deleted_at: number | null;
-  completed_at: number | null;
-  fallback_status: number | null;
-};
+type OldRow = Pick<
+  DeliveryRow,
+  'id' | 'status' | 'destination_id' | 'deleted_at' | 'completed_at' | 'fallback_status'
+> & { environment: number; destination: number };
 
-const SELECT_DELIVERIES = statement<DeliveryRow>(`
+const SELECT_DELIVERIES = statement<OldRow>(`
   SELECT d.id, d.status, d.environment, d.destination, d.completed_at, d.fallback_status,
          t.id AS destination_id, t.deleted_at
   FROM deliveries d JOIN destinations t ON t.key = d.destination
@@ -63,7 +58,7 @@ export const eraseBodies: Write<'eraseBodies'> = (context, { cutoff, now, budget
 
 function expireDelivery(
   context: WriteContext,
-  row: DeliveryRow,
+  row: OldRow,
   { now, ended }: { now: number; ended: EndedTally },
 ): number {
   // A deleted destination's deliveries have ended by that already.
