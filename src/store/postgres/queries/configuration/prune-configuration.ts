@@ -63,11 +63,8 @@ export function createKeyDeletion(
     write(async (tx) => {
       const rows = await tx.run(SELECT_EXPIRED_KEYS, [from, now, limit]);
       if (rows.length === 0) return tx.refuse(null);
-      void tx.batch(
-        DELETE_KEYS,
-        rows.map(({ shard, environment, key }) => [shard, environment, key]),
-        [now],
-      );
+      const keys = rows.map(({ shard, environment, key }) => [shard, environment, key] as const);
+      void tx.batch(DELETE_KEYS, keys, [now]);
       return { changed: rows.length, last: rows.at(-1)!.expires_at };
     }),
   );

@@ -57,13 +57,23 @@ export const takeStatement = <Row>(name: string, table: string, columns: string,
     RETURNING ${columns}`,
   );
 
-export const TAKE_OPEN = takeStatement<OpenStored>('open_deliveries_take', 'open_deliveries', ALL_OPEN);
+const TAKE_OPEN = takeStatement<OpenStored>('open_deliveries_take', 'open_deliveries', ALL_OPEN);
 
 export const TAKE_DONE = takeStatement<StoredDelivery>(
   'done_deliveries_take',
   'done_deliveries',
   allOf(SHARED_COLUMNS),
 );
+
+export type SeenRow = { shard: number; id: Uint8Array; rev: number };
+
+/** Those that nobody has moved since: they count no more. */
+export async function takeOpen(tx: Tx, rows: readonly SeenRow[], change: BacklogChange): Promise<OpenStored[]> {
+  const seen = rows.map(({ shard, id, rev }) => [shard, id, rev] as const);
+  const taken = await tx.batch(TAKE_OPEN, seen);
+  for (const row of taken) countOut(change, row);
+  return taken;
+}
 
 /** For one that comes back; a new one has a shorter way (insert-deliveries.ts). */
 export const insertOpen: Insertion<OpenStored> = createInsertion('open_deliveries', OPEN_COLUMNS);

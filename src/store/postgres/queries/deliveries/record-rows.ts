@@ -134,12 +134,7 @@ export async function readStates(
   }
   noteOpen(open);
   // What is in neither may have been sent again between the two looks: it is in the first now.
-  const missing = results.filter(({ id }) => !states.has(id));
-  noteOpen(
-    await tx.batch(
-      SELECT_OPEN,
-      missing.map(({ id }) => keyOf(id)),
-    ),
-  );
+  const missing = results.filter(({ id }) => !states.has(id)).map(({ id }) => keyOf(id));
+  noteOpen(await tx.batch(SELECT_OPEN, missing));
   return results.map((result) => [result, states.get(result.id) ?? 'pruned']);
 }

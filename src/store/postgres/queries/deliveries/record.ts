@@ -93,18 +93,13 @@ async function moveAll(
   options: { change: BacklogChange; now: number },
 ): Promise<Map<string, Moved>> {
   const decided = results.filter((result): result is Decided => result.decision !== null);
+  const ending = decided.filter(isEnd);
+  const goingOn = decided.filter((result) => !isEnd(result));
+  const ended = results.filter((result) => result.decision === null);
   const [finished, moved, grown] = await Promise.all([
-    finish(tx, decided.filter(isEnd), options),
-    moveOn(
-      tx,
-      decided.filter((result) => !isEnd(result)),
-      options.now,
-    ),
-    growHistories(
-      tx,
-      results.filter((result) => result.decision === null),
-      options.now,
-    ),
+    finish(tx, ending, options),
+    moveOn(tx, goingOn, options.now),
+    growHistories(tx, ended, options.now),
   ]);
   const byId = new Map([...finished, ...moved, ...grown].map((row) => [formatId('dlv', row.id), row]));
   const late = decided.filter(({ id, decision }) => decision.status === 'succeeded' && !byId.has(id));
@@ -129,10 +124,8 @@ async function finish(
   results: readonly Decided[],
   { change, now }: { change: BacklogChange; now: number },
 ): Promise<Moved[]> {
-  const rows = await tx.batch(
-    FINISH,
-    results.map(({ id, rev }) => [...keyOf(id), rev]),
-  );
+  const seen = results.map(({ id, rev }) => [...keyOf(id), rev] as const);
+  const rows = await tx.batch(FINISH, seen);
   const byId = new Map(results.map((result) => [result.id as string, result]));
   const done = rows.map((row) => {
     const { decision, attempt } = byId.get(formatId('dlv', row.id))!;

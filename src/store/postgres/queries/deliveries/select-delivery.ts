@@ -84,12 +84,10 @@ export async function completeRows(tx: Tx, horizons: Horizons, rows: ListedRow[]
   const seen = rows.filter((row) => !horizons.hides('rows', formatId('evt', row.event_id)));
   if (seen.length === 0) return [];
   const eventIds = [...new Set(seen.map((row) => formatId('evt', row.event_id)))];
+  const destinationIds = seen.map((row) => row.destination_id);
   const [types, destinations] = await Promise.all([
     tx.batch(SELECT_TYPES, eventIds.map(keyOf)),
-    selectDestinations(
-      tx,
-      seen.map((row) => row.destination_id),
-    ),
+    selectDestinations(tx, destinationIds),
   ]);
   const typeOf = new Map(types.map((row) => [row.id.toHex(), row.type]));
   return seen.flatMap((row) => {

@@ -73,10 +73,8 @@ export function moveOpen(tx: Tx, { row, next, now }: Move): Promise<OpenStored[]
 /** Back from the finished to the unfinished: those that nobody has moved since they were read, in any order. */
 export async function reopen(tx: Tx, moves: readonly Move[], change: BacklogChange): Promise<OpenStored[]> {
   const moveOf = new Map(moves.map((move) => [move.row.id.toHex(), move]));
-  const done = await tx.batch(
-    TAKE_DONE,
-    moves.map(({ row }) => [...keyOf(formatId('dlv', row.id)), row.rev]),
-  );
+  const seen = moves.map(({ row }) => [...keyOf(formatId('dlv', row.id)), row.rev] as const);
+  const done = await tx.batch(TAKE_DONE, seen);
   const stored = done.map((row) => {
     const { next, now } = moveOf.get(row.id.toHex())!;
     change.add(formatId('dst', row.destination_id), row.environment, 1);

@@ -142,10 +142,8 @@ function oldestVersions(events: readonly NewEvent[]): Map<number, number> {
 async function findStored({ backlog, accepting }: WriteContext, events: readonly NewEvent[]): Promise<Set<EventId>> {
   if (events.length === 0) return new Set();
   return writeCounted(backlog, accepting.look, async (tx, change) => {
-    const rows = await tx.batch(
-      SELECT_TYPES,
-      events.map(({ id }) => keyOf(id)),
-    );
+    const keys = events.map(({ id }) => keyOf(id));
+    const rows = await tx.batch(SELECT_TYPES, keys);
     const stored = new Set(rows.map((row) => formatId('evt', row.id)));
     for (const event of events) if (stored.has(event.id)) count(change, event, 1);
     return stored;

@@ -107,14 +107,8 @@ async function claimAll(tx: Tx, claims: readonly Claim[]): Promise<Map<EventId, 
 }
 
 async function meetHolders(tx: Tx, claims: readonly Claim[]): Promise<Map<EventId, Duplicate>> {
-  const holders = new Map(
-    (
-      await tx.batch(
-        SELECT_HOLDERS,
-        claims.map(({ shard, environment, key }) => [shard, environment, key]),
-      )
-    ).map((row) => [nameOf(row), row]),
-  );
+  const keys = claims.map(({ shard, environment, key }) => [shard, environment, key] as const);
+  const holders = new Map((await tx.batch(SELECT_HOLDERS, keys)).map((row) => [nameOf(row), row]));
   const duplicates = new Map<EventId, Duplicate>();
   // One after the other: the first of the batch that finds an expired one takes it, and the next finds that.
   for (const claim of claims) {

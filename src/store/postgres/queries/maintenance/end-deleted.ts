@@ -5,7 +5,7 @@ import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { endDeliveries } from './end-deliveries.ts';
-import type { EndingRow } from './end-deliveries.ts';
+import type { SeenRow } from '../deliveries/delivery-tables.ts';
 import { rowsPerStep } from './steps.ts';
 
 type Unsettled = { id: Uint8Array; deleted_at: number };
@@ -16,7 +16,7 @@ const SELECT_UNSETTLED = statement<Unsettled>(
    WHERE deleted_at IS NOT NULL AND NOT is_settled AND id > $1 ORDER BY id LIMIT 1`,
 );
 
-const SELECT_OPEN = statement<EndingRow & { due_at: number }>(
+const SELECT_OPEN = statement<SeenRow & { due_at: number }>(
   'open_deliveries_of_destination',
   `SELECT shard, id, rev, due_at FROM open_deliveries
    WHERE shard = $1::int2 AND destination_id = $2 AND (due_at, id) >= ($3::int8, $4)

@@ -11,10 +11,8 @@ import { writeCounted } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
-import { TAKE_OPEN, countOut, insertDone, toMovedRow } from '../deliveries/delivery-tables.ts';
-import type { OpenStored, StoredDelivery } from '../deliveries/delivery-tables.ts';
-
-export type EndingRow = { shard: number; id: Uint8Array; rev: number };
+import { insertDone, takeOpen, toMovedRow } from '../deliveries/delivery-tables.ts';
+import type { OpenStored, SeenRow, StoredDelivery } from '../deliveries/delivery-tables.ts';
 
 const SELECT_DELETED = statement<{ id: Uint8Array; deleted_at: number }>(
   'destinations_deleted',
@@ -24,20 +22,16 @@ const SELECT_DELETED = statement<{ id: Uint8Array; deleted_at: number }>(
 /** As they were seen; one that was moved meanwhile is left to the next step. Returns how many have ended. */
 export async function endDeliveries(
   context: WriteContext,
-  rows: readonly EndingRow[],
+  rows: readonly SeenRow[],
   { now, ended }: { now: number; ended: EndedTally },
 ): Promise<number> {
   const { write, backlog, partitions } = context;
   const times = rows.map((row) => idTime(formatId('dlv', row.id)));
   const moved = await withPartitions(partitions, times, () =>
     writeCounted(backlog, write, async (tx, change) => {
-      const taking = await tx.batch(
-        TAKE_OPEN,
-        rows.map(({ shard, id, rev }) => [shard, id, rev]),
-      );
-      for (const row of taking) countOut(change, row);
-      const deletions = await readDeletions(tx, taking);
-      const done = taking.map((row) => end(row, deletions.get(formatId('dst', row.destination_id)) ?? null, now));
+      const taken = await takeOpen(tx, rows, change);
+      const deletions = await readDeletions(tx, taken);
+      const done = taken.map((row) => end(row, deletions.get(formatId('dst', row.destination_id)) ?? null, now));
       void insertDone(tx, done);
       return done;
     }),

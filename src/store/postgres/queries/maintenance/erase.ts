@@ -9,13 +9,13 @@ import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
 import type { Statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
+import type { SeenRow } from '../deliveries/delivery-tables.ts';
 import { endDeliveries } from './end-deliveries.ts';
-import type { EndingRow } from './end-deliveries.ts';
 import { rowsPerStep } from './steps.ts';
 import type { Pass, Step } from './steps.ts';
 
 /** Oldest event first. */
-export const SELECT_OLD_OPEN = statementOfEveryShard<EndingRow & { event_id: Uint8Array }>(
+export const SELECT_OLD_OPEN = statementOfEveryShard<SeenRow & { event_id: Uint8Array }>(
   'open_deliveries_old',
   `SELECT shard, id, rev, event_id FROM open_deliveries
    WHERE event_id >= $1 AND event_id < $2 ORDER BY event_id, id LIMIT $3::int4`,
@@ -65,10 +65,8 @@ function createExpiry(context: WriteContext, { cutoff, now, limit, ended }: Expi
 
 export function createBodyDeletion(context: WriteContext, options: Deletion): Step {
   return createDeletion(context, options, SELECT_OLD_BODIES, (tx, rows) => {
-    void tx.batch(
-      DELETE_BODIES,
-      rows.map((row) => keyOf(formatId('evt', row.event_id))),
-    );
+    const keys = rows.map((row) => keyOf(formatId('evt', row.event_id)));
+    void tx.batch(DELETE_BODIES, keys);
   });
 }
 

@@ -9,7 +9,7 @@ import { writeCounted } from '../../context.ts';
 import { PARTITIONED } from '../../schema/partitions.ts';
 import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
 import type { BatchRow } from '../../wire/statement.ts';
-import { TAKE_OPEN, countOut, keyOf } from '../deliveries/delivery-tables.ts';
+import { keyOf, takeOpen } from '../deliveries/delivery-tables.ts';
 import { SELECT_OLD_OPEN, createBodyDeletion, createDeletion } from './erase.ts';
 import type { Deletion } from './erase.ts';
 import { createKeyDeletion, deleteTombstones } from '../configuration/prune-configuration.ts';
@@ -68,11 +68,7 @@ function createOpenDeletion({ write, backlog }: WriteContext, { cutoff, limit, p
     writeCounted(backlog, write, async (tx, change) => {
       const rows = await tx.run(SELECT_OLD_OPEN, [from, firstIdBytesAt(cutoff), limit]);
       if (rows.length === 0) return tx.refuse(null);
-      const taken = await tx.batch(
-        TAKE_OPEN,
-        rows.map(({ shard, id, rev }) => [shard, id, rev]),
-      );
-      for (const row of taken) countOut(change, row);
+      const taken = await takeOpen(tx, rows, change);
       void tx.batch(DELETE_ATTEMPTS, taken.map(toKey));
       return { changed: taken.length, last: rows.at(-1)!.event_id };
     }),
@@ -87,10 +83,8 @@ function createRowDeletions(context: WriteContext, options: Deletion): Step[] {
     void tx.batch(DELETE_ATTEMPTS, deleted.map(toKey));
   });
   const deleteEvents = createDeletion(context, options, SELECT_EVENTS, (tx, rows) => {
-    void tx.batch(
-      DELETE_EVENTS,
-      rows.map((row) => keyOf(formatId('evt', row.event_id))),
-    );
+    const keys = rows.map((row) => keyOf(formatId('evt', row.event_id)));
+    void tx.batch(DELETE_EVENTS, keys);
   });
   // Events last: what hangs on them is found by their age too, so a crash in between leaves nothing behind.
   return [deleteDone, createBodyDeletion(context, options), deleteEvents];

@@ -79,13 +79,9 @@ async function replayAll(
   const ids = replays.events.map(({ id }) => id);
   const withBody = await selectWithBody(tx, context.horizons, ids);
   const isReplayed = (id: (typeof ids)[number]): boolean => withBody.has(id) && idTime(id) >= bodyCutoff;
-  const backlogFull = await insertDeliveries(
-    tx,
-    context,
-    change,
-    replays.events
-      .filter(({ id }) => isReplayed(id))
-      .map(({ id: eventId, deliveries }) => ({ environment, eventId, origin: 'replay', dueAt, deliveries })),
-  );
+  const events = replays.events
+    .filter(({ id }) => isReplayed(id))
+    .map(({ id: eventId, deliveries }) => ({ environment, eventId, origin: 'replay' as const, dueAt, deliveries }));
+  const backlogFull = await insertDeliveries(tx, context, change, events);
   return { backlogFull: backlogFull.flat(), tooOld: ids.filter((id) => !isReplayed(id)) };
 }

@@ -40,11 +40,8 @@ async function decideMoves(
 ): Promise<Move[]> {
   const select = how === 'replay_dead' ? SELECT_MANY_DONE : SELECT_MANY_OPEN;
   const rows = await completeRows(tx, horizons, await tx.batch(select, ids.map(keyOf), [operation.environment]));
-  const withBody = await selectWithBody(
-    tx,
-    horizons,
-    rows.map((row) => formatId('evt', row.event_id)),
-  );
+  const eventIds = rows.map((row) => formatId('evt', row.event_id));
+  const withBody = await selectWithBody(tx, horizons, eventIds);
   return rows.flatMap((row) => {
     const eventId = formatId('evt', row.event_id);
     // What a forced attempt had kept is not read: one that waits forced already stays as it is.

@@ -1,5 +1,5 @@
 // How destinations are doing: what was last heard of each, its stored trouble, and what it has still to be sent.
-import { formatId, idBytes, idShard } from '../../../../model/id.ts';
+import { formatId } from '../../../../model/id.ts';
 import type { DestinationId } from '../../../../model/id.ts';
 import { deliveryStatusCode } from '../../../rows/codec.ts';
 import {
@@ -11,6 +11,7 @@ import {
 } from '../../../rows/stats-rows.ts';
 import type { ActivityRow, HealthRow } from '../../../rows/stats-rows.ts';
 import type { Read, Write } from '../../context.ts';
+import { keyOf } from '../deliveries/delivery-tables.ts';
 import { hasUnsettled } from '../deliveries/read-deliveries.ts';
 import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 import { TYPE_OF, decodeText, encodeArray, encodeColumn, encodeText } from '../../wire/values.ts';
@@ -71,12 +72,10 @@ export const writeActivity: Write<'writeActivity'> = async ({ write }, reports) 
 
 export const readConditions: Write<'readConditions'> = ({ look, backlog }, ids) =>
   look(async (tx) => {
-    const of = encodeArray(
-      'uuid',
-      ids.map((id) => idBytes(id)),
-    );
-    const shards = encodeArray('int2', [...new Set(ids.map((id) => idShard(id)))]);
-    const due = ids.map((id) => tx.run(SELECT_DUE, [idShard(id), idBytes(id)]));
+    const keys = ids.map(keyOf);
+    const of = encodeColumn('uuid', keys, 1);
+    const shards = encodeArray('int2', [...new Set(keys.map(([shard]) => shard))]);
+    const due = keys.map((key) => tx.run(SELECT_DUE, key));
     const [activities, troubles, ...found] = await Promise.all([
       tx.run(SELECT_ACTIVITY, [of]),
       tx.run(SELECT_HEALTH, [shards, of]),
