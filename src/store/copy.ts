@@ -49,7 +49,7 @@ export async function copyStore(options: CopyOptions): Promise<CopyReport> {
     const { openPostgresCopyTarget } = await import('./postgres/copy/copy-target.ts');
     const target = await openPostgresCopyTarget({ url, masterKey, clock, random });
     try {
-      return await copyAll(source, target, onProgress);
+      return await copyAll({ source, target, onProgress });
     } finally {
       await target.close();
     }
@@ -58,23 +58,18 @@ export async function copyStore(options: CopyOptions): Promise<CopyReport> {
   }
 }
 
-async function copyAll(
-  source: CopySource,
-  target: CopyTarget,
-  onProgress: CopyOptions['onProgress'],
-): Promise<CopyReport> {
+type Sides = { source: CopySource; target: CopyTarget; onProgress: CopyOptions['onProgress'] };
+
+async function copyAll(sides: Sides): Promise<CopyReport> {
+  const { source, target } = sides;
   const progress = await target.begin(source.id);
   const isResumed = Object.keys(progress.tables).length > 0;
-  for (const table of COPIED_TABLES) await copyTable({ source, target, onProgress }, table, progress);
+  for (const table of COPIED_TABLES) await copyTable(sides, table, progress);
   const reports: [CopiedTableName, TableReport][] = [];
-  for (const table of COPIED_TABLES) {
-    reports.push([table.name, await checkTable({ source, target, onProgress }, table)]);
-  }
+  for (const table of COPIED_TABLES) reports.push([table.name, await checkTable(sides, table)]);
   await target.complete();
   return { sourceId: source.id, isResumed, tables: Object.fromEntries(reports) as CopyReport['tables'] };
 }
-
-type Sides = { source: CopySource; target: CopyTarget; onProgress: CopyOptions['onProgress'] };
 
 async function copyTable({ source, target, onProgress }: Sides, table: CopiedTable, all: CopyProgress): Promise<void> {
   let reached: TableProgress = all.tables[table.name] ?? { rows: 0, position: null, isDone: false };

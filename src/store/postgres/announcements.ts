@@ -89,7 +89,7 @@ export function createAnnouncements(options: ConnectionOptions & { clock: Clock 
       if (current === null) throw new StoreError('unavailable', 'the connection for announcements is being made anew');
       // Random bits of the id: two that share them would only wait for each other.
       const lock = [TEST_LOCK, Buffer.from(idBytes(destinationId)).readInt32BE(12)];
-      return tryLock(current.client, lock, { clock, forMs });
+      return tryLock(current.client, lock, clock, forMs);
     },
     async close() {
       isClosed = true;
@@ -117,11 +117,7 @@ function createProbe(clock: Clock, connectionOf: () => Connection | null): Loop 
 }
 
 /** Where the connection is gone before the time is over, so is the lock. */
-async function tryLock(
-  client: Client,
-  lock: readonly number[],
-  { clock, forMs }: { clock: Clock; forMs: number },
-): Promise<boolean> {
+async function tryLock(client: Client, lock: readonly number[], clock: Clock, forMs: number): Promise<boolean> {
   const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS taken', [...lock]);
   const { taken } = rows[0]!;
   const free = (): void => void client.query('SELECT pg_advisory_unlock($1, $2)', [...lock]).catch(() => {});

@@ -1,8 +1,7 @@
 // Which rows a list of deliveries reads, and which of them it shows: what a row reads as may differ from its status
 // (a deleted destination).
-import type { DeliveryStatus } from '../../model/delivery.ts';
 import { idBytes } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
+import type { DeliveryFilter } from '../store.ts';
 import { DEAD, PENDING, RETRYING, SUCCEEDED, deliveryStatusCode } from './codec.ts';
 import { effectiveStatus } from './delivery-rows.ts';
 import type { DeliveryRow } from './delivery-rows.ts';
@@ -28,13 +27,7 @@ export function statusesToRead(status: number | null, someAreEndedByDeletion: bo
   return status === SUCCEEDED ? MAY_READ_SUCCEEDED : [status];
 }
 
-export function createMatcher({
-  destinationId,
-  status,
-}: {
-  destinationId: DestinationId | null;
-  status: DeliveryStatus | null;
-}) {
+export function createMatcher({ destinationId, status }: DeliveryFilter) {
   const wantedStatus = status === null ? null : deliveryStatusCode.numberOf(status);
   const wantedDestination = destinationId === null ? null : idBytes(destinationId);
   return (row: DeliveryRow): boolean =>

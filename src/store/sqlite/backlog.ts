@@ -67,13 +67,7 @@ export class Backlog {
   }
 
   /** The largest, in that order; none below `min`. */
-  findLargest({
-    min,
-    limit,
-  }: {
-    min: number;
-    limit: number;
-  }): { destination: number; environment: number; count: number }[] {
+  findLargest({ min, limit }: { min: number; limit: number }): (Entry & { destination: number })[] {
     const large = [...this.#entries].filter(([, { count }]) => count >= min);
     large.sort(([, a], [, b]) => b.count - a.count);
     return large.slice(0, limit).map(([destination, entry]) => ({ destination, ...entry }));

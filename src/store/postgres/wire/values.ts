@@ -4,6 +4,7 @@ import type { ColumnKind } from '../../rows/codec.ts';
 
 export type ColumnType = 'uuid' | 'int2' | 'int4' | 'int8' | 'float8' | 'bool' | 'text' | 'bytea';
 export type Value = Uint8Array | string | number | boolean | null;
+type Rows = readonly (readonly Value[])[];
 
 /** What a column is sent as. Narrower integer columns take it, or refuse the row. */
 export const TYPE_OF: Readonly<Record<ColumnKind, ColumnType>> = {
@@ -35,7 +36,7 @@ export function encodeArray(type: ColumnType, values: readonly Value[]): Buffer 
 }
 
 /** The same, of one value of each row. */
-export function encodeColumn(type: ColumnType, rows: readonly (readonly Value[])[], column: number): Buffer {
+export function encodeColumn(type: ColumnType, rows: Rows, column: number): Buffer {
   const { bytes, nulls } = measure(type, rows, column);
   const buffer = Buffer.allocUnsafe(rows.length === 0 ? HEAD_BYTES : HEAD_BYTES + DIMENSION_BYTES + bytes);
   buffer.writeInt32BE(rows.length === 0 ? 0 : 1, 0);
@@ -50,11 +51,7 @@ export function encodeColumn(type: ColumnType, rows: readonly (readonly Value[])
 }
 
 /** Of the elements, with their lengths. */
-function measure(
-  type: ColumnType,
-  rows: readonly (readonly Value[])[],
-  column: number,
-): { bytes: number; nulls: number } {
+function measure(type: ColumnType, rows: Rows, column: number): { bytes: number; nulls: number } {
   const fixed = BYTES_OF[type];
   let [bytes, nulls] = [4 * rows.length, 0];
   for (const row of rows) {

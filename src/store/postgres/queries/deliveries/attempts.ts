@@ -48,10 +48,8 @@ export function insertAttempts(tx: Tx, attempts: readonly NumberedAttempt[]): vo
   if (first !== undefined) tx.provedBy(IS_STORED, [...placeOf(first), Math.round(first.startedAt)]);
   // One comes, one goes: older ones lost theirs when the attempts after them were recorded.
   const old = attempts.filter(({ n }) => n > ATTEMPTS_WITH_BODY_MAX);
-  void tx.batch(
-    DROP_BODIES,
-    old.map(({ shard, deliveryId, n }) => [shard, deliveryId, n - ATTEMPTS_WITH_BODY_MAX]),
-  );
+  const keys = old.map(({ shard, deliveryId, n }) => [shard, deliveryId, n - ATTEMPTS_WITH_BODY_MAX] as const);
+  void tx.batch(DROP_BODIES, keys);
 }
 
 function toRow(attempt: NumberedAttempt): BatchRow {
