@@ -2,114 +2,66 @@
 // nor its client, and `postrider --version` needs none of the others.
 import type { CommandEntry, GroupEntry, Section } from './command.ts';
 
-const keys: GroupEntry = {
-  name: 'keys',
-  summary: 'Create, list and revoke API keys',
-  commands: [
-    { name: 'keys create', load: async () => (await import('./keys/create.ts')).createKeyCommand },
-    { name: 'keys list', load: async () => (await import('./keys/list.ts')).listKeysCommand },
-    { name: 'keys revoke', load: async () => (await import('./keys/revoke.ts')).revokeKeyCommand },
-    { name: 'keys delete', load: async () => (await import('./keys/revoke.ts')).deleteKeyCommand },
-  ],
-};
+const keys = group('keys', 'Create, list and revoke API keys', {
+  create: async () => (await import('./keys/create.ts')).createKeyCommand,
+  list: async () => (await import('./keys/list.ts')).listKeysCommand,
+  revoke: async () => (await import('./keys/revoke.ts')).revokeKeyCommand,
+  delete: async () => (await import('./keys/revoke.ts')).deleteKeyCommand,
+});
 
-const destinations: GroupEntry = {
-  name: 'destinations',
-  summary: 'Where events go: register, change, test, health',
-  commands: [
-    { name: 'destinations list', load: async () => (await import('./destinations/list.ts')).listDestinationsCommand },
-    { name: 'destinations get', load: async () => (await import('./destinations/get.ts')).getDestinationCommand },
-    {
-      name: 'destinations create',
-      load: async () => (await import('./destinations/create.ts')).createDestinationCommand,
-    },
-    {
-      name: 'destinations update',
-      load: async () => (await import('./destinations/update.ts')).updateDestinationCommand,
-    },
-    {
-      name: 'destinations delete',
-      load: async () => (await import('./destinations/delete.ts')).deleteDestinationCommand,
-    },
-    { name: 'destinations test', load: async () => (await import('./destinations/test.ts')).testDestinationCommand },
-    {
-      name: 'destinations health',
-      load: async () => (await import('./destinations/health.ts')).destinationHealthCommand,
-    },
-    { name: 'destinations rotate', load: async () => (await import('./destinations/rotate.ts')).rotateSecretCommand },
-    {
-      name: 'destinations recover',
-      load: async () => (await import('./destinations/recover.ts')).recoverDestinationCommand,
-    },
-  ],
-};
+const destinations = group('destinations', 'Where events go: register, change, test, health', {
+  list: async () => (await import('./destinations/list.ts')).listDestinationsCommand,
+  get: async () => (await import('./destinations/get.ts')).getDestinationCommand,
+  create: async () => (await import('./destinations/create.ts')).createDestinationCommand,
+  update: async () => (await import('./destinations/update.ts')).updateDestinationCommand,
+  delete: async () => (await import('./destinations/delete.ts')).deleteDestinationCommand,
+  test: async () => (await import('./destinations/test.ts')).testDestinationCommand,
+  health: async () => (await import('./destinations/health.ts')).destinationHealthCommand,
+  rotate: async () => (await import('./destinations/rotate.ts')).rotateSecretCommand,
+  recover: async () => (await import('./destinations/recover.ts')).recoverDestinationCommand,
+});
 
-const subscriptions: GroupEntry = {
-  name: 'subscriptions',
-  summary: 'Which events a destination gets',
-  commands: [
-    {
-      name: 'subscriptions list',
-      load: async () => (await import('./subscriptions/list.ts')).listSubscriptionsCommand,
-    },
-    { name: 'subscriptions get', load: async () => (await import('./subscriptions/get.ts')).getSubscriptionCommand },
-    {
-      name: 'subscriptions create',
-      load: async () => (await import('./subscriptions/create.ts')).createSubscriptionCommand,
-    },
-    {
-      name: 'subscriptions delete',
-      load: async () => (await import('./subscriptions/delete.ts')).deleteSubscriptionCommand,
-    },
-  ],
-};
+const subscriptions = group('subscriptions', 'Which events a destination gets', {
+  list: async () => (await import('./subscriptions/list.ts')).listSubscriptionsCommand,
+  get: async () => (await import('./subscriptions/get.ts')).getSubscriptionCommand,
+  create: async () => (await import('./subscriptions/create.ts')).createSubscriptionCommand,
+  delete: async () => (await import('./subscriptions/delete.ts')).deleteSubscriptionCommand,
+});
 
-const events: GroupEntry = {
-  name: 'events',
-  summary: 'What was published: list, show, send again',
-  commands: [
-    { name: 'events list', load: async () => (await import('./events/list.ts')).listEventsCommand },
-    { name: 'events get', load: async () => (await import('./events/get.ts')).getEventCommand },
-    { name: 'events replay', load: async () => (await import('./events/replay.ts')).replayEventsCommand },
-  ],
-};
+const events = group('events', 'What was published: list, show, send again', {
+  list: async () => (await import('./events/list.ts')).listEventsCommand,
+  get: async () => (await import('./events/get.ts')).getEventCommand,
+  replay: async () => (await import('./events/replay.ts')).replayEventsCommand,
+});
 
-const deliveries: GroupEntry = {
-  name: 'deliveries',
-  summary: 'One event for one destination, with every attempt',
-  commands: [
-    { name: 'deliveries list', load: async () => (await import('./deliveries/list.ts')).listDeliveriesCommand },
-    { name: 'deliveries get', load: async () => (await import('./deliveries/get.ts')).getDeliveryCommand },
-    { name: 'deliveries retry', load: async () => (await import('./deliveries/retry.ts')).retryDeliveryCommand },
-  ],
-};
+const deliveries = group('deliveries', 'One event for one destination, with every attempt', {
+  list: async () => (await import('./deliveries/list.ts')).listDeliveriesCommand,
+  get: async () => (await import('./deliveries/get.ts')).getDeliveryCommand,
+  retry: async () => (await import('./deliveries/retry.ts')).retryDeliveryCommand,
+});
 
-const dlq: GroupEntry = {
-  name: 'dlq',
-  summary: 'Dead deliveries: list them, give them a fresh schedule',
-  commands: [
-    { name: 'dlq list', load: async () => (await import('./dlq/list.ts')).listDeadDeliveriesCommand },
-    { name: 'dlq replay', load: async () => (await import('./dlq/replay.ts')).replayDeadCommand },
-  ],
-};
+const dlq = group('dlq', 'Dead deliveries: list them, give them a fresh schedule', {
+  list: async () => (await import('./dlq/list.ts')).listDeadDeliveriesCommand,
+  replay: async () => (await import('./dlq/replay.ts')).replayDeadCommand,
+});
 
-const operations: GroupEntry = {
-  name: 'operations',
-  summary: 'What is sent again in bulk: follow, hold, end',
-  commands: [
-    { name: 'operations list', load: async () => (await import('./operations/list.ts')).listOperationsCommand },
-    { name: 'operations get', load: async () => (await import('./operations/get.ts')).getOperationCommand },
-    { name: 'operations cancel', load: async () => (await import('./operations/change.ts')).cancelOperationCommand },
-    { name: 'operations pause', load: async () => (await import('./operations/change.ts')).pauseOperationCommand },
-    { name: 'operations resume', load: async () => (await import('./operations/change.ts')).resumeOperationCommand },
-  ],
-};
+const operations = group('operations', 'What is sent again in bulk: follow, hold, end', {
+  list: async () => (await import('./operations/list.ts')).listOperationsCommand,
+  get: async () => (await import('./operations/get.ts')).getOperationCommand,
+  cancel: async () => (await import('./operations/change.ts')).cancelOperationCommand,
+  pause: async () => (await import('./operations/change.ts')).pauseOperationCommand,
+  resume: async () => (await import('./operations/change.ts')).resumeOperationCommand,
+});
 
-const imports: GroupEntry = {
-  name: 'import',
-  summary: 'Bring destinations over from another service',
-  commands: [{ name: 'import svix', load: async () => (await import('./import/svix.ts')).importSvixCommand }],
-};
+const imports = group('import', 'Bring destinations over from another service', {
+  svix: async () => (await import('./import/svix.ts')).importSvixCommand,
+});
+
+/** `verbs`: the second word of each command. */
+function group(name: string, summary: string, verbs: Record<string, CommandEntry['load']>): GroupEntry {
+  const commands = Object.entries(verbs).map(([verb, load]) => ({ name: `${name} ${verb}`, load }));
+  return { name, summary, commands };
+}
 
 export const SECTIONS: readonly Section[] = [
   {
