@@ -28,6 +28,5 @@ export const backupCommand: Command = {
     backupSqlite({ dataDir: DATA_DIR, target });
     if (line.has('json')) await printJson({ data_dir: DATA_DIR, file: target });
     else await say(`${target} holds the database. Keep a copy of the master key too, in another place.`);
-    return 0;
   },
 };

@@ -25,7 +25,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     if (asksForHelp(given)) return await showHelp(found, given);
     if (found === null || !('load' in found)) throw new UsageError(await explainName(found, given[0]));
     command = await found.load();
-    return await command.run(parseCommandLine(command, given));
+    return (await command.run(parseCommandLine(command, given))) ?? 0;
   } catch (error) {
     return explainFailure({ found, command }, error);
   } finally {

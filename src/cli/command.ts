@@ -28,14 +28,14 @@ export type Command = {
   /** Lines as somebody would type them, after the program's name. */
   examples: readonly string[];
   /** Settings that can be given as flags. */
-  settings: readonly SettingName[];
-  flags: Readonly<Record<string, Flag>>;
+  settings?: readonly SettingName[];
+  flags?: Readonly<Record<string, Flag>>;
   /** What may follow the command's name. */
-  words: readonly string[];
+  words?: readonly string[];
   /** What to do where there is no store. */
   whereMissing?: string;
-  /** Resolves with the exit code. */
-  run(line: CommandLine): Promise<number>;
+  /** Resolves with the exit code, or with nothing: 0. */
+  run(line: CommandLine): Promise<number | void>;
 };
 
 /** How a command is found: it is loaded when it is asked for. */
@@ -65,7 +65,8 @@ export const JSON_FLAG: Flag = { type: 'boolean', meaning: 'print one line of JS
 
 export function parseCommandLine(command: Command, argv: readonly string[]): CommandLine {
   const { values, words } = readArguments(flagsOf(command), argv);
-  if (words.length > command.words.length) throw new UsageError(`unexpected argument: ${words[command.words.length]}`);
+  const superfluous = words[command.words?.length ?? 0];
+  if (superfluous !== undefined) throw new UsageError(`unexpected argument: ${superfluous}`);
   const textsOf = (flag: string): string[] => (values.get(flag) ?? []).filter((value) => typeof value === 'string');
   const textOf = (flag: string): string | null => textsOf(flag).at(-1) ?? null;
   return {
@@ -75,7 +76,7 @@ export function parseCommandLine(command: Command, argv: readonly string[]): Com
     has: (flag) => values.get(flag)?.at(-1) === true,
     settings() {
       const given: Partial<Record<SettingName, string>> = {};
-      for (const name of command.settings) {
+      for (const name of command.settings ?? []) {
         const value = textOf(flagOf(name).slice(2));
         if (value !== null) given[name] = value;
       }
@@ -85,15 +86,15 @@ export function parseCommandLine(command: Command, argv: readonly string[]): Com
 }
 
 /** Every flag of a command by name: its own, its settings', and those that all have. */
-export function flagsOf(command: Command): Record<string, Flag> {
-  const settings = command.settings.map((name): [string, Flag] => [
+export function flagsOf({ flags, settings = [] }: Command): Record<string, Flag> {
+  const ofSettings = settings.map((name): [string, Flag] => [
     flagOf(name).slice(2),
     { type: 'string', ...SETTINGS[name] },
   ]);
   return {
-    ...command.flags,
-    ...Object.fromEntries(settings),
-    ...(command.settings.length > 0 ? { config: CONFIG_FLAG } : {}),
+    ...flags,
+    ...Object.fromEntries(ofSettings),
+    ...(settings.length > 0 ? { config: CONFIG_FLAG } : {}),
     help: { type: 'boolean', meaning: 'print this; -h too' },
   };
 }

@@ -23,12 +23,11 @@ export const copyCommand: Command = {
     to: { type: 'string', meaning: 'empty database to copy to', value: 'URL', default: 'the setting DATABASE_URL' },
     json: JSON_FLAG,
   },
-  words: [],
   whereMissing: "Name the service's data directory with --from",
   run: copy,
 };
 
-async function copy(line: CommandLine): Promise<number> {
+async function copy(line: CommandLine): Promise<void> {
   const { settings } = line.settings();
   const dataDir = line.textOf('from') ?? settings.DATA_DIR;
   const databaseUrl = urlOf(line.textOf('to')) ?? settings.DATABASE_URL;
@@ -45,7 +44,6 @@ async function copy(line: CommandLine): Promise<number> {
   });
   if (line.has('json')) await printJson(present(report, dataDir));
   else await say(describe(report, dataDir, masterKey !== null));
-  return 0;
 }
 
 function urlOf(text: string | null): string | null {

@@ -22,12 +22,10 @@ export const demoCommand: Command = {
   summary: 'Take a tour: the real service, receivers that fail and recover, every claim checked',
   usage: ['demo [--json]', 'demo --keep'],
   examples: ['demo', 'demo --keep'],
-  settings: [],
   flags: {
     json: { ...JSON_FLAG, meaning: 'print the summary only, as JSON' },
     keep: { type: 'boolean', meaning: 'go on afterwards, with a link to the dashboard, until you end it' },
   },
-  words: [],
   async run(line) {
     const isJson = line.has('json');
     const keeps = line.has('keep');

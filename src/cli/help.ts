@@ -58,7 +58,7 @@ export function commandHelp(command: Command): string {
     ...command.usage.map((usage, i) => `${i === 0 ? 'Usage: ' : '       '}postrider ${usage}`),
     '',
     ...twoColumns(flags.map(([name, flag]) => [nameOf(name, flag), meaningOf(flag)])),
-    ...(command.settings.length > 0 ? ['', ...paragraph(SETTINGS_NOTE)] : []),
+    ...(command.settings !== undefined ? ['', ...paragraph(SETTINGS_NOTE)] : []),
     '',
     command.examples.length === 1 ? 'Example:' : 'Examples:',
     ...command.examples.map((example) => `${INDENT}postrider ${example}`),

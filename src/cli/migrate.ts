@@ -11,7 +11,6 @@ export const migrateCommand: Command = {
   examples: ['migrate', 'migrate --data-dir /var/lib/postrider'],
   settings: STORE_SETTINGS,
   flags: { json: JSON_FLAG },
-  words: [],
   whereMissing: "Name the service's with --data-dir; a new one needs no migrating, for serve makes it",
   async run(line) {
     const { DATA_DIR: dataDir, DATABASE_URL: databaseUrl } = line.settings().settings;
@@ -22,6 +21,5 @@ export const migrateCommand: Command = {
       databaseUrl === null ? [{ data_dir: dataDir }, dataDir] : [{ database: 'postgresql' }, 'the database'];
     if (line.has('json')) await printJson({ ...place, migrated: true });
     else await say(`${shown} has this version's schema`);
-    return 0;
   },
 };

@@ -22,7 +22,6 @@ export const receiveCommand: Command = {
   summary: 'Receive deliveries on this machine: print each and check its signature',
   usage: ['receive [--port 8384] [--secret whsec_…] [--status 500]'],
   examples: ['receive', 'receive --port 9001 --secret whsec_…', 'receive --status 500'],
-  settings: [],
   flags: {
     port: {
       type: 'string',
@@ -41,7 +40,6 @@ export const receiveCommand: Command = {
     },
     json: { ...JSON_FLAG, meaning: 'print one JSON object a line, with all headers and the whole body' },
   },
-  words: [],
   run: receive,
 };
 

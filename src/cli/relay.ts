@@ -34,7 +34,6 @@ export const relayCommand: Command = {
     'relay --print-schema [--table NAME] [--id-type TYPE]',
   ],
   examples: ['relay --print-schema > outbox.sql', 'relay --source postgres://shop@db.internal:5432/shop --keep'],
-  settings: [],
   flags: {
     source: { type: 'string', meaning: 'database that the table is in; TLS as in DATABASE_URL', value: 'URL' },
     table: { type: 'string', meaning: 'the outbox', value: 'NAME', default: TABLE_DEFAULT },
@@ -51,7 +50,6 @@ export const relayCommand: Command = {
     'print-schema': { type: 'boolean', meaning: 'print the SQL that makes the table, and end' },
     'id-type': { type: 'string', meaning: 'of that SQL', value: 'TYPE', options: ID_TYPES, default: 'uuid' },
   },
-  words: [],
   run: relay,
 };
 

@@ -48,7 +48,6 @@ export const serveCommand: Command = {
       meaning: 'build the dashboard in the background where it is missing or its sources have changed',
     },
   },
-  words: [],
   run: serve,
 };
 

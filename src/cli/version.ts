@@ -9,12 +9,9 @@ export const versionCommand: Command = {
   summary: 'Print the version',
   usage: ['version [--json]'],
   examples: ['version', 'version --json'],
-  settings: [],
   flags: { json: { ...JSON_FLAG, meaning: 'print the versions of Postrider and of its Node as JSON' } },
-  words: [],
   async run(line) {
     if (line.has('json')) await printJson({ version: VERSION, node: process.versions.node });
     else await print(VERSION);
-    return 0;
   },
 };

@@ -9,7 +9,7 @@ type DeleteDeclaration = Omit<Declaration, 'usage' | 'words' | 'flags'> & {
 };
 
 export function deleteCommand({ kind, remove, ...declared }: DeleteDeclaration): Command {
-  return serviceCommand({ ...declared, usage: [`${declared.name} ID`], flags: {}, words: ['ID'] }, async (asking) => {
+  return serviceCommand({ ...declared, usage: [`${declared.name} ID`], words: ['ID'] }, async (asking) => {
     const id = idOf(asking.line, kind);
     await remove(asking, id);
     await printDone(asking, `${id} is deleted`, { id, deleted: true });

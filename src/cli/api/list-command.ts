@@ -38,12 +38,12 @@ export function listCommand<Row extends { id: string } | { event_id: string }>(
 ): Command {
   const { list, columns, nouns, toMakeOne, ...declared } = declaration;
   const flags = { ...declared.flags, ...LIST_FLAGS };
-  return serviceCommand({ ...declared, usage: [`${declared.name} [flags]`], flags, words: [] }, async (asking) => {
+  return serviceCommand({ ...declared, usage: [`${declared.name} [flags]`], flags }, async (asking) => {
     const { line, isJson } = asking;
     const limit = integerOf(line, 'limit', { fallback: ROWS_DEFAULT, min: 1, max: ROWS_MAX });
     const whereNone = (): string => {
       // Where some may only have been left out, nobody is told to make the first.
-      const isFiltered = Object.keys(declared.flags).some((flag) => line.textOf(flag) !== null);
+      const isFiltered = Object.keys(declared.flags ?? {}).some((flag) => line.textOf(flag) !== null);
       if (isFiltered) return `There are no such ${nouns}.`;
       return [`There are no ${nouns}.`, ...(toMakeOne === undefined ? [] : [toMakeOne()])].join(' ');
     };

@@ -21,33 +21,28 @@ export type Asking = {
 
 export type Declaration = Omit<Command, 'settings' | 'run' | 'whereMissing'>;
 
-/** `work` resolves with the exit code, or with nothing: 0. What it throws as UsageError is the command line's fault. */
+/** `work`: as a command's `run`. What it throws as UsageError is the command line's fault. */
 export function serviceCommand(
   declaration: Declaration,
   work: (asking: Asking) => Promise<number | void>,
   connect: (line: CommandLine) => Connection = readConnection,
 ): Command {
+  const { flags } = declaration;
   return {
     ...declaration,
-    settings: [],
-    flags: { ...declaration.flags, ...withoutThoseOf(declaration) },
+    // In this order. A command may say better what one of the common ones is in its case.
+    flags: { ...flags, ...CONNECTION_FLAGS, ...flags },
     async run(line) {
       const connection = connect(line);
-      const code = await askService(connection, nameOfParam(declaration, line), (client, module) =>
+      return askService(connection, nameOfParam(declaration, line), (client, module) =>
         work({ client, module, line, isJson: line.has('json'), connection }),
       );
-      return code ?? 0;
     },
   };
 }
 
-/** A command may say better what one of these is in its case. */
-function withoutThoseOf({ flags }: Declaration): Command['flags'] {
-  return Object.fromEntries(Object.entries(CONNECTION_FLAGS).filter(([name]) => !Object.hasOwn(flags, name)));
-}
-
 /** `/filter/$.total` is what --filter gave; `/url` the word URL. Of two flags for one thing, the one that is given. */
-function nameOfParam({ flags, words }: Declaration, line: CommandLine): NameOfParam {
+function nameOfParam({ flags = {}, words = [] }: Declaration, line: CommandLine): NameOfParam {
   return (param) => {
     const [member = ''] = param.replace(/^\//, '').split('/');
     const able = Object.keys(flags).filter((name) => (flags[name]!.param ?? name.replaceAll('-', '_')) === member);

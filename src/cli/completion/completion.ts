@@ -25,15 +25,12 @@ export function completionOf(entries: () => readonly (CommandEntry | GroupEntry)
       'completion zsh > "${fpath[1]}/_postrider"',
       'completion fish > ~/.config/fish/completions/postrider.fish',
     ],
-    settings: [],
-    flags: {},
     words: ['SHELL'],
     async run(line) {
       const [shell] = line.words;
       const script = shell !== undefined && Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
       if (script === undefined) throw new UsageError(`name the shell: completion ${Object.keys(SHELLS).join('|')}`);
       await print(script(await listOffers(entries())));
-      return 0;
     },
   };
 }

@@ -7,7 +7,6 @@ export const retryDeliveryCommand = serviceCommand(
     summary: 'Make one attempt now, whatever the schedule says',
     usage: ['deliveries retry ID'],
     examples: ['deliveries retry dlv_…'],
-    flags: {},
     words: ['ID'],
   },
   async (asking) => {

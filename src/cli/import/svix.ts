@@ -22,7 +22,6 @@ export const importSvixCommand: Command = {
     'import svix --from https://api.eu.svix.com --dry-run',
     "import svix --from https://api.eu.svix.com --app-path '$.customer'",
   ],
-  settings: [],
   flags: {
     from: { type: 'string', meaning: "address of Svix's API, which is only read", value: 'URL' },
     token: { type: 'string', meaning: 'its API token', value: 'TOKEN', default: 'SVIX_TOKEN of the environment' },
@@ -35,7 +34,6 @@ export const importSvixCommand: Command = {
     ...CONNECTION_FLAGS,
     json: { ...CONNECTION_FLAGS.json, meaning: 'print one JSON object a line: each endpoint, at last the summary' },
   },
-  words: [],
   run: importSvix,
 };
 

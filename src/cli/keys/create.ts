@@ -54,7 +54,6 @@ export const createKeyCommand: Command = {
     json: JSON_FLAG,
     ...SERVICE_FLAGS,
   },
-  words: [],
   whereMissing: "Name the service's with --data-dir or --database-url, or make a new one with --init",
   run: create,
 };

@@ -24,19 +24,17 @@ export const listKeysCommand: Command = {
     json: { ...JSON_FLAG, meaning: 'print JSON, a line for each key' },
     ...SERVICE_FLAGS,
   },
-  words: [],
   whereMissing: "Name the service's with --data-dir or --database-url, or ask a running one with --url and --key",
   run: list,
 };
 
-async function list(line: CommandLine): Promise<number> {
+async function list(line: CommandLine): Promise<void> {
   const keys = asksService(line)
     ? await throughService(line, (client) => Array.fromAsync(client.keys.list()))
     : (await withStore(line, listAll)).map(presentKey);
   if (line.has('json')) for (const key of keys) await printJson(key);
   else if (keys.length === 0) tell(`There are no API keys. To make one: ${nextCommand('keys create --mode test')}`);
   else await print(formatTable(columnsAt(systemClock.now()), keys, terminalWidth()));
-  return 0;
 }
 
 async function listAll(store: ToolStore): Promise<ApiKey[]> {

@@ -34,7 +34,6 @@ export const listenCommand = serviceCommand(
       'print-bodies': { type: 'boolean', meaning: 'print the body of each event' },
       live: { type: 'boolean', meaning: 'also with a live key: what customers get comes here too' },
     },
-    words: [],
   },
   listen,
 );

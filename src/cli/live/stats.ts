@@ -27,7 +27,6 @@ export const statsCommand = serviceCommand(
       ...RANGE_FLAGS,
       watch: WATCH_FLAG,
     },
-    words: [],
   },
   async (asking) => {
     const query = queryOf(asking);

@@ -32,7 +32,6 @@ export const tailCommand = serviceCommand(
         param: 'kinds',
       },
     },
-    words: [],
   },
   tail,
 );

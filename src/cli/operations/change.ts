@@ -13,11 +13,8 @@ export const resumeOperationCommand = changeCommand('resume', 'Let a paused oper
 function changeCommand(action: 'cancel' | 'pause' | 'resume', summary: string): Command {
   const name = `operations ${action}`;
   const examples = [`${name} op_…`];
-  return serviceCommand(
-    { name, summary, usage: [`${name} ID`], examples, flags: {}, words: ['ID'] },
-    async (asking) => {
-      const id = idOf(asking.line, { prefix: 'op', noun: 'operation' });
-      await printResult(asking, await asking.client.operations[action](id));
-    },
-  );
+  return serviceCommand({ name, summary, usage: [`${name} ID`], examples, words: ['ID'] }, async (asking) => {
+    const id = idOf(asking.line, { prefix: 'op', noun: 'operation' });
+    await printResult(asking, await asking.client.operations[action](id));
+  });
 }

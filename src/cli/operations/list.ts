@@ -7,7 +7,6 @@ export const listOperationsCommand = listCommand<Operation>({
   name: 'operations list',
   summary: 'List operations, newest first',
   examples: ['operations list', 'operations list --watch'],
-  flags: {},
   nouns: 'operations',
   list: ({ client }, page, signal) => client.operations.list(page, { signal }),
   columns,

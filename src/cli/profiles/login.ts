@@ -15,18 +15,16 @@ export const loginCommand: Command = {
   summary: 'Remember a service and an API key for all commands',
   usage: ['login [--url URL] [--profile NAME] [--key KEY | --key -]'],
   examples: ['login', 'login --url https://hooks.example.com --profile production', 'login --key - < key.txt'],
-  settings: [],
   flags: {
     ...CONNECTION_FLAGS,
     url: { ...CONNECTION_FLAGS.url, meaning: 'where the service is; else POSTRIDER_URL, or this machine' },
     key: { ...CONNECTION_FLAGS.key, meaning: 'API key; "-" reads it from standard input; without it you are asked' },
     profile: { ...CONNECTION_FLAGS.profile, meaning: 'name to remember it under', default: DEFAULT_PROFILE },
   },
-  words: [],
   run: login,
 };
 
-async function login(line: CommandLine): Promise<number> {
+async function login(line: CommandLine): Promise<void> {
   const name = checkProfileName(line.textOf('profile') ?? DEFAULT_PROFILE);
   const url =
     readUrl('--url', line.textOf('url')) ?? readUrl('POSTRIDER_URL', readClientVariables().url) ?? URL_DEFAULT;
@@ -36,7 +34,6 @@ async function login(line: CommandLine): Promise<number> {
   const mode = isLiveKey(key) ? 'live' : 'test';
   if (line.has('json')) await printJson({ profile: name, url, mode, file: profilesFile() });
   else await say(`${url} with this ${mode} key is the profile "${name}", kept in ${profilesFile()}`);
-  return 0;
 }
 
 async function keyOf(line: CommandLine, url: string): Promise<string> {

@@ -10,17 +10,14 @@ export const logoutCommand: Command = {
   summary: 'Forget what login has remembered; the key itself stays valid',
   usage: ['logout [--profile NAME] [--json]'],
   examples: ['logout', 'logout --profile production'],
-  settings: [],
   flags: {
     profile: { ...CONNECTION_FLAGS.profile, meaning: 'the name it is remembered under', default: DEFAULT_PROFILE },
     json: JSON_FLAG,
   },
-  words: [],
   async run(line) {
     const name = checkProfileName(line.textOf('profile') ?? DEFAULT_PROFILE);
     if (!removeProfile(name)) throw new CommandFailure(`there is no profile "${name}"`);
     if (line.has('json')) await printJson({ profile: name, removed: true });
     else await say(`The profile "${name}" is forgotten. Its key stays valid until it is revoked.`);
-    return 0;
   },
 };
