@@ -13,15 +13,15 @@ export async function programHelp(): Promise<string> {
   const sections = await Promise.all(
     SECTIONS.map(async ({ title, entries }) => ({ title, rows: await Promise.all(entries.map(summaryRow)) })),
   );
-  // One column for all sections.
-  const lines = twoColumns(sections.flatMap(({ rows }) => rows));
+  // One for all sections.
+  const width = widthOfLeft(sections.flatMap(({ rows }) => rows));
   return [
     ...paragraph(
       'Postrider: webhook delivery. Accepts events, matches them to subscriptions, delivers them signed and retried.',
     ),
     '',
     'Usage: postrider COMMAND [flags]',
-    ...sections.flatMap(({ title, rows }) => ['', `${title}:`, ...lines.splice(0, countLines(lines, rows.length))]),
+    ...sections.flatMap(({ title, rows }) => ['', `${title}:`, ...twoColumns(rows, width)]),
     '',
     'postrider COMMAND --help tells more of a command.',
   ].join('\n');
@@ -39,15 +39,8 @@ export async function groupHelp({ name, summary, commands }: GroupEntry): Promis
   ].join('\n');
 }
 
-async function summaryRow(entry: CommandEntry | GroupEntry): Promise<[string, string[]]> {
+async function summaryRow(entry: CommandEntry | GroupEntry): Promise<Row> {
   return [entry.name, ['load' in entry ? (await entry.load()).summary : entry.summary]];
-}
-
-/** Of how many lines the first rows are: a row's further lines have nothing on the left. */
-function countLines(lines: readonly string[], rowCount: number): number {
-  let rows = 0;
-  const end = lines.findIndex((line) => /^ {2}\S/.test(line) && (rows += 1) > rowCount);
-  return end === -1 ? lines.length : end;
 }
 
 export function commandHelp(command: Command): string {
@@ -76,9 +69,14 @@ function meaningOf({ meaning, unit = '', value, options, default: fallback = '' 
   return facts.length === 0 ? [meaning] : [meaning, `[${facts.join('; ')}]`];
 }
 
-/** Of the right column's parts each stays together where a line has room for it. */
-function twoColumns(rows: readonly (readonly [left: string, right: readonly string[]])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => widthOf(left)));
+/** Each part of the right column stays together where a line has room for it. */
+type Row = [left: string, right: string[]];
+
+function widthOfLeft(rows: readonly Row[]): number {
+  return Math.max(...rows.map(([left]) => widthOf(left)));
+}
+
+function twoColumns(rows: readonly Row[], width = widthOfLeft(rows)): string[] {
   const columns = COLUMNS - width - 2 * INDENT.length;
   return rows.flatMap(([left, right]) => {
     const lines: string[] = [];

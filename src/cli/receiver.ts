@@ -2,7 +2,7 @@
 // hands each over whole. `receive` and `demo` share it; what to answer is theirs to say.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
 
@@ -50,12 +50,13 @@ export async function startReceiver(options: {
   server.maxConnections = CONNECTIONS_MAX;
   server.listen({ host: '127.0.0.1', port: options.port });
   await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => closeNow(server) };
-}
-
-function closeNow(server: Server): void {
-  server.close();
-  server.closeAllConnections();
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
 async function serve(

@@ -4,6 +4,7 @@ import { styleOfState } from '../api/cells.ts';
 import { formatDetails } from '../api/details.ts';
 import { getCommand } from '../api/get-command.ts';
 import { formatTable } from '../table.ts';
+import type { Column } from '../table.ts';
 import { nextCommand } from '../next-command.ts';
 
 /** Its body as it was published: what JavaScript makes of JSON has other digits. */
@@ -22,15 +23,12 @@ export const getEventCommand = getCommand<ExactEvent>({
     const details = formatDetails({ ...event, body: body?.text }, width);
     if (deliveries.length === 0)
       return `${details}\n\nNo subscription wanted it: ${nextCommand(`explain --event ${event.event_id}`)}`;
-    const columns = [
-      { title: 'DELIVERY', of: ({ id }: (typeof deliveries)[number]) => id },
-      {
-        title: 'STATUS',
-        of: ({ status }: (typeof deliveries)[number]) => status,
-        style: ({ status }: (typeof deliveries)[number]) => styleOfState(status),
-      },
-      { title: 'DESTINATION', of: ({ destination_id: id }: (typeof deliveries)[number]) => id },
-    ];
-    return `${details}\n\n${formatTable(columns, deliveries, width)}`;
+    return `${details}\n\n${formatTable(COLUMNS, deliveries, width)}`;
   },
 });
+
+const COLUMNS: Column<ExactEvent['deliveries'][number]>[] = [
+  { title: 'DELIVERY', of: ({ id }) => id },
+  { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => styleOfState(status) },
+  { title: 'DESTINATION', of: ({ destination_id: id }) => id },
+];

@@ -7,13 +7,6 @@ import type { Note } from './translate.ts';
 
 type ReportOptions = { isJson: boolean; isDryRun: boolean; hasAppPath: boolean };
 
-const WORDS: Readonly<Record<EndpointResult, string>> = {
-  created: 'created',
-  updated: 'updated',
-  unchanged: 'unchanged',
-  left_out: 'left out',
-  failed: 'failed',
-};
 const DRY_WORDS: Partial<Record<EndpointResult, string>> = { created: 'to create', updated: 'to update' };
 const WORD_COLUMNS = 11;
 
@@ -63,12 +56,11 @@ export function createReport(options: ReportOptions) {
 
 function endpointText(outcome: EndpointOutcome, { isDryRun }: ReportOptions): string {
   const { application, endpoint, result, destinationId, subscriptionsMade, notes, error } = outcome;
-  const word = (isDryRun ? DRY_WORDS[result] : undefined) ?? WORDS[result];
   const made = subscriptionsMade === 0 ? '' : `${subscriptionsMade} ${plural('subscription', subscriptionsMade)}`;
   const state = endpoint.isDisabled && result === 'created' ? 'paused' : '';
   const facts = [nameOf(application), destinationId ?? endpoint.id, made, state].filter((fact) => fact !== '');
   return [
-    `${word.padEnd(WORD_COLUMNS)}${printable(endpoint.url)}`,
+    `${wordFor(result, isDryRun).padEnd(WORD_COLUMNS)}${printable(endpoint.url)}`,
     ...below(facts.join(', ')),
     ...notes.flatMap((note) => below(describe(note))),
     ...(error === null ? [] : below(error.message)),
@@ -88,6 +80,10 @@ function goneText({ gone, notes }: GoneOutcome): string {
   ].join('\n');
 }
 
+function wordFor(result: EndpointResult, isDryRun: boolean): string {
+  return (isDryRun ? DRY_WORDS[result] : undefined) ?? result.replace('_', ' ');
+}
+
 function nameOf({ name, uid, id }: EndpointOutcome['application']): string {
   return printable(name === '' ? (uid ?? id) : name);
 }
@@ -103,9 +99,9 @@ function below(text: string): string[] {
 function summaryText(counts: Counts, options: ReportOptions): string {
   const { applications, endpoints, notes } = counts;
   const total = Object.values(endpoints).reduce((sum, count) => sum + count, 0);
-  const results = (Object.keys(WORDS) as EndpointResult[])
-    .filter((result) => endpoints[result] > 0)
-    .map((result) => `${endpoints[result]} ${(options.isDryRun ? DRY_WORDS[result] : undefined) ?? WORDS[result]}`);
+  const results = (Object.entries(endpoints) as [EndpointResult, number][])
+    .filter(([, count]) => count > 0)
+    .map(([result, count]) => `${count} ${wordFor(result, options.isDryRun)}`);
   const lines = [
     `${applications} ${plural('application', applications)}, ${total} ${plural('endpoint', total)}` +
       (results.length === 0 ? '.' : `: ${results.join(', ')}.`),

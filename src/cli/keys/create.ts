@@ -2,11 +2,10 @@
 // to: a key that no service knows opens nothing.
 import { parseDuration, UsageError } from '../../config.ts';
 import { DEFAULT_SCOPES, SCOPES } from '../../model/api-key.ts';
-import type { ApiKey, Mode, Scope } from '../../model/api-key.ts';
+import type { Mode, Scope } from '../../model/api-key.ts';
 import { NAME_LENGTH_MAX } from '../../model/destination.ts';
 import { formatTime, parseTime, TIME_RULE } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import type { ToolStore } from '../../store/store.ts';
 import { JSON_FLAG, partsOf, whereGiven } from '../command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
@@ -58,53 +57,44 @@ export const createKeyCommand: Command = {
   run: create,
 };
 
-async function create(line: CommandLine): Promise<number> {
+async function create(line: CommandLine): Promise<void> {
   const request: KeyRequest = {
     mode: modeOf(line.textOf('mode')),
     name: nameOf(line.textOf('name')),
     scopes: scopesOf(line.textOf('scopes')),
     expiresAt: expiryOf(line.textOf('expires')),
   };
-  if (asksService(line)) return createThroughService(line, request);
-  const open = line.has('init') ? withStoreOrNew : withStore;
-  const { key, secret } = await open(line, (store) => createKey(store, request));
-  if (line.has('json')) await printJson({ ...presentKey(key), secret });
-  else {
-    // First, so that a key is known, and can be revoked, whose text could not be written.
-    tell(describe(presentKey(key)));
-    await print(secret);
-  }
-  return 0;
+  const created = asksService(line) ? await createThroughService(line, request) : await createInStore(line, request);
+  if (line.has('json')) return printJson(created);
+  // First, so that a key is known, and can be revoked, whose text could not be written.
+  tell(describe(created));
+  await print(printable(created.secret));
 }
 
-async function createThroughService(line: CommandLine, request: KeyRequest): Promise<number> {
+function createThroughService(line: CommandLine, request: KeyRequest): Promise<Created> {
   if (line.has('init')) throw new UsageError('--init makes a store: leave it out, or --url, --key and --profile');
   const { mode, name, scopes, expiresAt } = request;
-  const created = await throughService(line, (client) =>
+  return throughService(line, (client) =>
     client.keys.create({
       mode,
       scopes: [...scopes],
       ...whereGiven({ name, expires_at: expiresAt === null ? null : formatTime(expiresAt) }),
     }),
   );
-  const { secret, ...key } = created;
-  if (line.has('json')) await printJson(created);
-  else {
-    tell(describe(key));
-    await print(printable(secret));
-  }
-  return 0;
 }
 
-async function createKey(store: ToolStore, request: KeyRequest): Promise<{ key: ApiKey; secret: string }> {
-  const minted = mintKey(await store.readEnvironments(), request);
-  await store.createApiKey(minted.key);
-  return minted;
+function createInStore(line: CommandLine, request: KeyRequest): Promise<Created> {
+  const open = line.has('init') ? withStoreOrNew : withStore;
+  return open(line, async (store) => {
+    const { key, secret } = mintKey(await store.readEnvironments(), request);
+    await store.createApiKey(key);
+    return { ...presentKey(key), secret };
+  });
 }
 
-type Described = Pick<PresentedKey, 'id' | 'mode' | 'scopes' | 'expires_at'>;
+type Created = Pick<PresentedKey, 'id' | 'mode' | 'scopes' | 'expires_at'> & { secret: string };
 
-function describe({ id, mode, scopes, expires_at: expiresAt }: Described): string {
+function describe({ id, mode, scopes, expires_at: expiresAt }: Created): string {
   const expiry = expiresAt === null ? '' : ` It expires at ${expiresAt}.`;
   return `${id}: a ${mode} key with the scopes ${scopes.join(', ')}.${expiry} It is shown this once.`;
 }

@@ -1,6 +1,6 @@
 // What became of an event that was just published, in a few lines.
 import type { AcceptedEvent } from '../../../sdk/typescript/src/postrider.ts';
-import { sentences } from '../output.ts';
+import { print, printJson, sentences } from '../output.ts';
 import { terminalWidth } from '../table.ts';
 import { joinWithin, printable } from '../terminal.ts';
 import { nextCommand } from '../next-command.ts';
@@ -8,7 +8,12 @@ import { nextCommand } from '../next-command.ts';
 const SHOWN_MAX = 10;
 const GAP = '  ';
 
-export function describeAccepted({ event_id: id, type, deliveries }: AcceptedEvent): string {
+export async function printAccepted({ isJson }: { isJson: boolean }, event: AcceptedEvent): Promise<void> {
+  if (isJson) return printJson(event);
+  await print(describe(event));
+}
+
+function describe({ event_id: id, type, deliveries }: AcceptedEvent): string {
   const width = terminalWidth() ?? Number.POSITIVE_INFINITY;
   const parts = [id, type, 'accepted'].map(printable);
   if (deliveries.length === 0) {

@@ -7,8 +7,7 @@ import type { Asking } from '../api/service-command.ts';
 import { requireWord, whereGiven } from '../command.ts';
 import type { CommandLine } from '../command.ts';
 import { DATA_FLAG, jsonTextOf } from '../input/json-flag.ts';
-import { print, printJson } from '../output.ts';
-import { describeAccepted } from './accepted.ts';
+import { printAccepted } from './accepted.ts';
 
 const API_KEY = /^pr_(?:test|live)_/;
 
@@ -40,7 +39,8 @@ export const publishCommand = serviceCommand(
   (line) => readConnection(line, lastOf(line, true)),
 );
 
-async function publish({ client, line, isJson }: Asking): Promise<void> {
+async function publish(asking: Asking): Promise<void> {
+  const { client, line } = asking;
   const type = requireWord(line, 0, { what: 'TYPE', example: "publish order.paid --data '{}'" });
   const key = line.textOf('idempotency-key') ?? lastOf(line, false);
   if (line.textOf('idempotency-key') !== null && lastOf(line, false) !== null) {
@@ -52,8 +52,7 @@ async function publish({ client, line, isJson }: Asking): Promise<void> {
     body: new JsonText((await jsonTextOf(line, 'data')) ?? '{}'),
     ...whereGiven({ idempotency_key: key, occurred_at: line.textOf('occurred-at') }),
   });
-  if (isJson) await printJson(event);
-  else await print(describeAccepted(event));
+  await printAccepted(asking, event);
 }
 
 function lastOf(line: CommandLine, isApiKey: boolean): string | null {

@@ -6,8 +6,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { isLiveKey } from '../api/connection.ts';
 import { serviceCommand } from '../api/service-command.ts';
 import { requireWord } from '../command.ts';
-import { print, printJson } from '../output.ts';
-import { describeAccepted } from './accepted.ts';
+import { printAccepted } from './accepted.ts';
 
 export const triggerCommand = serviceCommand(
   {
@@ -18,14 +17,14 @@ export const triggerCommand = serviceCommand(
     flags: { live: { type: 'boolean', meaning: 'also with a live key: real receivers get it' } },
     words: ['TYPE'],
   },
-  async ({ client, line, isJson, connection }) => {
+  async (asking) => {
+    const { client, line, connection } = asking;
     const type = requireWord(line, 0, { what: 'TYPE', example: 'trigger order.paid' });
     if (isLiveKey(connection.key) && !line.has('live')) {
       throw new UsageError('this is a live key: a sample would reach real receivers. If you mean it, say --live');
     }
     const event = await client.events.publish({ type, body: sampleOf(type, systemClock.now()) });
-    if (isJson) await printJson(event);
-    else await print(describeAccepted(event));
+    await printAccepted(asking, event);
   },
 );
 
