@@ -105,17 +105,20 @@ export function whereGiven<Members extends object>(members: Members) {
   return Object.fromEntries(entries) as { [Name in keyof Members]?: NonNullable<Members[Name]> };
 }
 
-/** The whole number that a flag gives, or its default. Throws UsageError. */
-export function integerOf(
-  line: CommandLine,
-  flag: string,
-  range: { fallback: number; min: number; max: number },
-): number {
+type Range = { min: number; max: number; fallback: number };
+
+/** A flag that takes a whole number of this range. */
+export function integerFlag(meaning: string, { min, max, fallback }: Range): Flag {
+  return { type: 'string', meaning, value: 'N', unit: `${min}-${max}`, default: String(fallback) };
+}
+
+/** The whole number that such a flag gives. Throws UsageError. */
+export function integerOf(line: CommandLine, flag: string, { min, max, fallback }: Range): number {
   const text = line.textOf(flag);
-  if (text === null) return range.fallback;
+  if (text === null) return fallback;
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= range.min && value <= range.max) return value;
-  throw new UsageError(`--${flag}: "${text}" is not a whole number from ${range.min} to ${range.max}`);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new UsageError(`--${flag}: "${text}" is not a whole number from ${min} to ${max}`);
 }
 
 /** A word that must be there: `what` is its name in the usage. Throws UsageError. */

@@ -1,9 +1,8 @@
 // A receiver to try things with: prints every delivery that it gets, and whether its signature holds.
 import { isUtf8 } from 'node:buffer';
-import { styleText } from 'node:util';
 import { formatTime } from '../model/time.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { integerOf, JSON_FLAG, partsOf } from './command.ts';
+import { integerFlag, integerOf, JSON_FLAG, partsOf } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { nextEnd } from './end.ts';
 import { sentences, shownJson, tell } from './output.ts';
@@ -11,9 +10,11 @@ import { startReceiver } from './receiver.ts';
 import type { Arrival, Receiver } from './receiver.ts';
 import { createVerifier } from './signature.ts';
 import type { Verdict, Verify } from './signature.ts';
+import { paint } from './table.ts';
 import { breakAnywhere, COLUMNS, printable } from './terminal.ts';
 
-const PORT_DEFAULT = 8384;
+const PORTS = { min: 0, max: 65_535, fallback: 8384 };
+const STATUSES = { min: 200, max: 599, fallback: 200 };
 const INDENT = '  ';
 const BODY_LINES_MAX = 4;
 
@@ -23,21 +24,9 @@ export const receiveCommand: Command = {
   usage: ['receive [--port 8384] [--secret whsec_…] [--status 500]'],
   examples: ['receive', 'receive --port 9001 --secret whsec_…', 'receive --status 500'],
   flags: {
-    port: {
-      type: 'string',
-      meaning: 'port of 127.0.0.1; 0 picks a free one',
-      value: 'N',
-      unit: '0-65535',
-      default: String(PORT_DEFAULT),
-    },
+    port: integerFlag('port of 127.0.0.1; 0 picks a free one', PORTS),
     secret: { type: 'string', meaning: 'signing secrets, comma-separated: one that holds is enough', value: 'SECRETS' },
-    status: {
-      type: 'string',
-      meaning: 'what to answer; 500, say, to see retries',
-      value: 'N',
-      unit: '200-599',
-      default: '200',
-    },
+    status: integerFlag('what to answer; 500, say, to see retries', STATUSES),
     json: { ...JSON_FLAG, meaning: 'print one JSON object a line, with all headers and the whole body' },
   },
   run: receive,
@@ -81,10 +70,10 @@ function readOptions(line: CommandLine): Options {
   const text = line.textOf('secret');
   const secrets = text === null ? [] : partsOf(text);
   return {
-    port: integerOf(line, 'port', { fallback: PORT_DEFAULT, min: 0, max: 65_535 }),
+    port: integerOf(line, 'port', PORTS),
     secretCount: secrets.length,
     verify: createVerifier(secrets),
-    status: integerOf(line, 'status', { fallback: 200, min: 200, max: 599 }),
+    status: integerOf(line, 'status', STATUSES),
     isJson: line.has('json'),
   };
 }
@@ -113,19 +102,19 @@ function asText({ arrival, verdict, answered }: Reception): string {
   const identity = [id ?? 'no webhook-id', delivery, attempt && `attempt ${attempt}`].filter(Boolean).join('  ');
   return [
     '',
-    `${time}  ${style('bold', type)}  ${describeVerdict(verdict)}  → ${answered}${path}`,
+    `${time}  ${paint('bold', type)}  ${describeVerdict(verdict)}  → ${answered}${path}`,
     `${INDENT}${printable(identity)}`,
     ...wrap(data, { columns: COLUMNS - INDENT.length, linesMax: BODY_LINES_MAX }).map((row) =>
-      style('dim', INDENT + row),
+      paint('dim', INDENT + row),
     ),
     '',
   ].join('\n');
 }
 
 function describeVerdict(verdict: Verdict): string {
-  if (verdict.result === 'not_checked') return style('dim', 'not checked');
-  if (verdict.result === 'refused') return style('red', `✘ NOT verified: ${verdict.reason}`);
-  return style('green', verdict.by.length === 1 ? '✔ verified' : `✔ verified by secrets ${verdict.by.join(' and ')}`);
+  if (verdict.result === 'not_checked') return paint('dim', 'not checked');
+  if (verdict.result === 'refused') return paint('red', `✘ NOT verified: ${verdict.reason}`);
+  return paint('green', verdict.by.length === 1 ? '✔ verified' : `✔ verified by secrets ${verdict.by.join(' and ')}`);
 }
 
 /** What the service wraps around an event's body; the members before `data` hold no quotes inside. */
@@ -144,11 +133,6 @@ function openEnvelope(body: Buffer): { type: string; data: string } {
 function wrap(text: string, bounds: { columns: number; linesMax: number }): string[] {
   const { lines, taken } = breakAnywhere(text, bounds);
   return taken < text.length ? [...lines, `… ${text.length - taken} characters more`] : lines;
-}
-
-/** Plain unless standard output is a terminal and NO_COLOR is not set. */
-function style(format: 'bold' | 'dim' | 'red' | 'green', text: string): string {
-  return styleText(format, text, { stream: process.stdout });
 }
 
 // ── For programs ──

@@ -15,13 +15,14 @@ import { explain } from '../relay/source.ts';
 import { nameDatabase, readDatabaseAddress } from '../store/postgres/wire/database-address.ts';
 import { timeOfDay } from './api/cells.ts';
 import { CONNECTION_FLAGS, readConnection } from './api/connection.ts';
-import { integerOf } from './command.ts';
+import { integerFlag, integerOf } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
+import { nextEnd } from './end.ts';
 import { OutputError, print, sentences, shownJson, tell } from './output.ts';
 import { printable } from './terminal.ts';
 
 const TABLE_DEFAULT = 'outbox';
-const BATCH_SIZE_DEFAULT = 500;
+const BATCH_SIZE = { min: 1, max: BATCH_EVENTS_MAX, fallback: 500 };
 const PROGRESS_INTERVAL_MS = 10_000;
 /** Of rows that are set aside together. */
 const REFUSED_SHOWN_MAX = 5;
@@ -40,13 +41,7 @@ export const relayCommand: Command = {
     ...CONNECTION_FLAGS,
     keep: { type: 'boolean', meaning: 'mark rows that are published (published_at) instead of deleting them' },
     once: { type: 'boolean', meaning: 'publish what is there and end; exit code 1 if nothing goes on for a minute' },
-    'batch-size': {
-      type: 'string',
-      meaning: 'rows of one request',
-      value: 'N',
-      unit: `1-${BATCH_EVENTS_MAX}`,
-      default: String(BATCH_SIZE_DEFAULT),
-    },
+    'batch-size': integerFlag('rows of one request', BATCH_SIZE),
     'print-schema': { type: 'boolean', meaning: 'print the SQL that makes the table, and end' },
     'id-type': { type: 'string', meaning: 'of that SQL', value: 'TYPE', options: ID_TYPES, default: 'uuid' },
   },
@@ -63,8 +58,7 @@ async function relay(line: CommandLine): Promise<number> {
   const options = readOptions(line, table);
   const teller = createTeller(options, line.has('json'));
   const running = new Relay({ ...options, onNews: (news) => teller.hear(news) });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => running.stop());
-  process.stdout.on('error', () => running.stop());
+  void nextEnd().then(() => running.stop());
   try {
     await running.run();
     return 0;
@@ -91,7 +85,7 @@ function readOptions(line: CommandLine, table: string): Options {
     url,
     isKept: line.has('keep'),
     isOnce: line.has('once'),
-    batchSize: integerOf(line, 'batch-size', { fallback: BATCH_SIZE_DEFAULT, min: 1, max: BATCH_EVENTS_MAX }),
+    batchSize: integerOf(line, 'batch-size', BATCH_SIZE),
     clock: systemClock,
     random: systemRandom,
   };

@@ -2,7 +2,7 @@
 import type { List } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { integerOf } from '../command.ts';
+import { integerFlag, integerOf } from '../command.ts';
 import type { Command, Flag } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
 import { formatTable, terminalWidth, withoutHeader } from '../table.ts';
@@ -11,14 +11,13 @@ import { serviceCommand } from './service-command.ts';
 import type { Asking, Declaration } from './service-command.ts';
 import { show, WATCH_FLAG } from './watch.ts';
 
-const ROWS_DEFAULT = 25;
-const ROWS_MAX = 10_000;
+const ROWS = { min: 1, max: 10_000, fallback: 25 };
 const PAGE_MAX = 100;
 /** Those that are formatted, and so as wide as each other; there is no bound on all. */
 const ROWS_AT_ONCE = 1_000;
 
 const LIST_FLAGS = {
-  limit: { type: 'string', meaning: 'so many at most', value: 'N', unit: `1-${ROWS_MAX}`, default: `${ROWS_DEFAULT}` },
+  limit: integerFlag('so many at most', ROWS),
   all: { type: 'boolean', meaning: 'all of them' },
   watch: WATCH_FLAG,
 } as const satisfies Record<string, Flag>;
@@ -40,7 +39,7 @@ export function listCommand<Row extends { id: string } | { event_id: string }>(
   const flags = { ...declared.flags, ...LIST_FLAGS };
   return serviceCommand({ ...declared, usage: [`${declared.name} [flags]`], flags }, async (asking) => {
     const { line, isJson } = asking;
-    const limit = integerOf(line, 'limit', { fallback: ROWS_DEFAULT, min: 1, max: ROWS_MAX });
+    const limit = integerOf(line, 'limit', ROWS);
     const whereNone = (): string => {
       // Where some may only have been left out, nobody is told to make the first.
       const isFiltered = Object.keys(declared.flags ?? {}).some((flag) => line.textOf(flag) !== null);

@@ -3,11 +3,13 @@ import type { Postrider } from '../../../sdk/typescript/src/postrider.ts';
 import type * as Client from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
 import type { Command, CommandLine } from '../command.ts';
-import { printJson, say } from '../output.ts';
+import { print, printJson, say } from '../output.ts';
+import { terminalWidth } from '../table.ts';
 import { askService } from './ask-service.ts';
 import type { NameOfParam } from './ask-service.ts';
 import { CONNECTION_FLAGS, readConnection } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { formatDetails } from './details.ts';
 
 /** What a command of this kind gets to work with. */
 export type Asking = {
@@ -54,16 +56,21 @@ function nameOfParam({ flags = {}, words = [] }: Declaration, line: CommandLine)
 
 const PARAM_WORDS: Record<string, string> = { event_type: 'TYPE', destination_id: 'DESTINATION' };
 
-/** The id that is the word at `index`. Throws UsageError at another kind of thing. */
-export function idOf(line: CommandLine, kind: { prefix: string; noun: string; index?: number }): string {
-  const { prefix, noun, index = 0 } = kind;
-  const id = line.words[index];
+/** The id that is the first word. Throws UsageError at another kind of thing. */
+export function idOf(line: CommandLine, { prefix, noun }: { prefix: string; noun: string }): string {
+  const [id] = line.words;
   if (id === undefined) throw new UsageError(`which ${noun}? Its id, ${prefix}_…, is missing`);
   if (!id.startsWith(`${prefix}_`)) {
     const article = /^[aeiou]/.test(noun) ? 'an' : 'a';
     throw new UsageError(`"${id}" is not the id of ${article} ${noun}; they begin with ${prefix}_`);
   }
   return id;
+}
+
+/** One thing that a command made or changed: for people with all its fields, for programs as a line of JSON. */
+export async function printResult({ isJson }: { isJson: boolean }, thing: object): Promise<void> {
+  if (isJson) return printJson(thing);
+  await print(formatDetails(thing, terminalWidth()));
 }
 
 /** The outcome of a command that has nothing to show: a sentence for people, an object for programs. */

@@ -1,31 +1,25 @@
 // Sending many again is an operation of the service's: how fast, how many it would be, and waiting for its end.
 import type { Operation } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
-import { printResult } from '../api/print-result.ts';
+import { printResult } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
-import { integerOf } from '../command.ts';
+import { integerFlag, integerOf } from '../command.ts';
 import type { CommandLine, Flag } from '../command.ts';
 import { RANGE_FLAGS } from '../input/time-flag.ts';
 import { tell } from '../output.ts';
 import { nextCommand } from '../next-command.ts';
 
-const PER_SECOND_DEFAULT = 100;
+const PER_SECOND = { min: 1, max: 10_000, fallback: 100 };
 
 export const BULK_FLAGS = {
   ...RANGE_FLAGS,
-  'per-second': {
-    type: 'string',
-    meaning: 'deliveries a second to each destination',
-    value: 'N',
-    unit: '1-10000',
-    default: String(PER_SECOND_DEFAULT),
-  },
+  'per-second': integerFlag('deliveries a second to each destination', PER_SECOND),
   'dry-run': { type: 'boolean', meaning: 'only say how many it would be' },
   wait: { type: 'boolean', meaning: 'wait until it is done; exit code 1 if it was cancelled or has failed' },
 } as const satisfies Record<string, Flag>;
 
 export function perSecondOf(line: CommandLine): number {
-  return integerOf(line, 'per-second', { fallback: PER_SECOND_DEFAULT, min: 1, max: 10_000 });
+  return integerOf(line, 'per-second', PER_SECOND);
 }
 
 /** Flags that choose among many make no sense beside the id of one. */

@@ -1,5 +1,4 @@
-import { printResult } from '../api/print-result.ts';
-import { idOf, serviceCommand } from '../api/service-command.ts';
+import { idOf, printResult, serviceCommand } from '../api/service-command.ts';
 
 export const retryDeliveryCommand = serviceCommand(
   {

@@ -1,6 +1,5 @@
 import { readConnection } from '../api/connection.ts';
-import { printResult } from '../api/print-result.ts';
-import { serviceCommand } from '../api/service-command.ts';
+import { printResult, serviceCommand } from '../api/service-command.ts';
 import { requireWord } from '../command.ts';
 import type { CommandLine } from '../command.ts';
 import { DESTINATION_FLAGS, readDestinationFlags, readSecret, SECRET_FLAG } from './destination-flags.ts';

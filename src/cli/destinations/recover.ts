@@ -1,6 +1,5 @@
 import { UsageError } from '../../config.ts';
-import { printResult } from '../api/print-result.ts';
-import { idOf, serviceCommand } from '../api/service-command.ts';
+import { idOf, printResult, serviceCommand } from '../api/service-command.ts';
 import { BULK_FLAGS, followOperation, perSecondOf } from '../bulk/bulk-flags.ts';
 import { readRange } from '../input/time-flag.ts';
 

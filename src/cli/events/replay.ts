@@ -1,7 +1,6 @@
 import type { EventReplay } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
-import { printResult } from '../api/print-result.ts';
-import { idOf, serviceCommand } from '../api/service-command.ts';
+import { idOf, printResult, serviceCommand } from '../api/service-command.ts';
 import type { Asking } from '../api/service-command.ts';
 import { BULK_FLAGS, followOperation, perSecondOf, refuseBesideId } from '../bulk/bulk-flags.ts';
 import { whereGiven } from '../command.ts';

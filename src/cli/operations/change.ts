@@ -1,6 +1,5 @@
 // What can be done to an operation that runs: each is a command of the same shape.
-import { printResult } from '../api/print-result.ts';
-import { idOf, serviceCommand } from '../api/service-command.ts';
+import { idOf, printResult, serviceCommand } from '../api/service-command.ts';
 import type { Command } from '../command.ts';
 
 export const cancelOperationCommand = changeCommand(

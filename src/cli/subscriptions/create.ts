@@ -1,5 +1,4 @@
-import { printResult } from '../api/print-result.ts';
-import { idOf, serviceCommand } from '../api/service-command.ts';
+import { idOf, printResult, serviceCommand } from '../api/service-command.ts';
 import { requireWord, whereGiven } from '../command.ts';
 import { jsonObjectOf } from '../input/json-flag.ts';
 
