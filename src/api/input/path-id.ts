@@ -21,9 +21,18 @@ export function notFound(
   return new ApiError(code, `there is no ${noun} of this id in this environment`, details);
 }
 
+const CODES = {
+  dst: 'destination_not_found',
+  sub: 'subscription_not_found',
+  dlv: 'delivery_not_found',
+  evt: 'event_not_found',
+  key: 'not_found',
+  op: 'not_found',
+} as const satisfies Partial<Record<IdPrefix, NotFoundCode>>;
+
 /** The id in a path (`:id`), or the error that says there is none of it. */
-export function readPathId<P extends IdPrefix>(params: unknown, prefix: P, code: NotFoundCode, name = 'id'): IdOf<P> {
+export function readPathId<P extends keyof typeof CODES>(params: unknown, prefix: P, name = 'id'): IdOf<P> {
   const text = (params as Record<string, string>)[name]!;
-  if (!isId(prefix, text)) throw notFound(code);
+  if (!isId(prefix, text)) throw notFound(CODES[prefix]);
   return text;
 }

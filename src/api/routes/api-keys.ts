@@ -34,7 +34,7 @@ export function addApiKeyRoutes(app: ApiApp, services: ApiServices, cursors: Cur
   });
 
   app.delete('/v1/api-keys/:id', revocation, async ({ caller, params }, reply) => {
-    const id = readPathId(params, 'key', 'not_found');
+    const id = readPathId(params, 'key');
     const environments = [...(await readEnvironments(services, caller)).values()];
     if (!(await store.revokeApiKey({ environments, id }))) throw notFound('not_found');
     await authenticator.refresh();

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { ApiKey } from '../../model/api-key.ts';
 import { ApiError } from '../../model/error.ts';
 import { isId } from '../../model/id.ts';
-import type { DestinationId, OperationId } from '../../model/id.ts';
+import type { DestinationId } from '../../model/id.ts';
 import { PER_SECOND_DEFAULT } from '../../model/operation.ts';
 import type { OperationAction, OperationRequest } from '../../model/operation.ts';
 import type { Cursors } from '../input/cursor.ts';
@@ -35,7 +35,7 @@ export function addBulkOperationRoutes(app: ApiApp, services: ApiServices, curso
   );
 
   app.post('/v1/destinations/:id/recover', recovery, async ({ caller, params, body }, reply) => {
-    const id = readPathId(params, 'dst', 'destination_not_found');
+    const id = readPathId(params, 'dst');
     const request = await readRecovery(services, caller, id, body);
     return begin(services, { caller, reply, isDryRun: body.dry_run === true }, request);
   });
@@ -52,7 +52,7 @@ export function addBulkOperationRoutes(app: ApiApp, services: ApiServices, curso
   });
 
   app.get('/v1/operations/:id', reading, async ({ caller, params }) => {
-    const found = await store.readOperation({ environment: caller.environment, id: readId(params) });
+    const found = await store.readOperation({ environment: caller.environment, id: readPathId(params, 'op') });
     if (found === null) throw notFound('not_found');
     return presentOperation(found);
   });
@@ -60,7 +60,7 @@ export function addBulkOperationRoutes(app: ApiApp, services: ApiServices, curso
   const change =
     (action: OperationAction) =>
     async ({ caller, params }: { caller: ApiKey; params: unknown }) =>
-      presentOperation(await operations.change(caller, readId(params), action));
+      presentOperation(await operations.change(caller, readPathId(params, 'op'), action));
 
   app.post('/v1/operations/:id/cancel', cancelling, change('cancel'));
   app.post('/v1/operations/:id/pause', pausing, change('pause'));
@@ -143,38 +143,19 @@ const reading = {
   config: { scope: 'read', errors: ['not_found'] },
 } as const;
 
-const changing = { scope: 'operate', errors: ['not_found', 'operation_ended'] } as const;
+const changing = (words: { operationId: string; summary: string; description?: string }) =>
+  ({
+    schema: { tags, ...words, response: { 200: operation } },
+    config: { scope: 'operate', errors: ['not_found', 'operation_ended'] },
+  }) as const;
 
-const cancelling = {
-  schema: {
-    tags,
-    operationId: 'cancelOperation',
-    summary: 'End an operation where it is',
-    description: 'What it has done stays done.',
-    response: { 200: operation },
-  },
-  config: changing,
-} as const;
-
-const pausing = {
-  schema: {
-    tags,
-    operationId: 'pauseOperation',
-    summary: 'Hold an operation until it is resumed',
-    response: { 200: operation },
-  },
-  config: changing,
-} as const;
-
-const resuming = {
-  schema: {
-    tags,
-    operationId: 'resumeOperation',
-    summary: 'Let a paused operation go on where it was',
-    response: { 200: operation },
-  },
-  config: changing,
-} as const;
+const cancelling = changing({
+  operationId: 'cancelOperation',
+  summary: 'End an operation where it is',
+  description: 'What it has done stays done.',
+});
+const pausing = changing({ operationId: 'pauseOperation', summary: 'Hold an operation until it is resumed' });
+const resuming = changing({ operationId: 'resumeOperation', summary: 'Let a paused operation go on where it was' });
 
 type Beginning = { caller: ApiKey; reply: FastifyReply; isDryRun: boolean };
 
@@ -246,8 +227,4 @@ function notSubscribed(index: number): ApiError {
   return new ApiError('destination_not_subscribed', 'there is no destination of this id; nothing was begun', {
     param: `/destination_ids/${index}`,
   });
-}
-
-function readId(params: unknown): OperationId {
-  return readPathId(params, 'op', 'not_found');
 }

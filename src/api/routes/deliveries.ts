@@ -1,10 +1,11 @@
 // /v1/deliveries: what became of each event at each destination, and forcing another attempt.
 import type { DeliveryId } from '../../model/id.ts';
 import { isId } from '../../model/id.ts';
-import type { DeliveryFilter, Page, SendAgainRequest, SendAgainResult } from '../../store/store.ts';
+import type { SendAgainRequest, SendAgainResult } from '../../store/store.ts';
 import type { ApiKey } from '../../model/api-key.ts';
-import type { Delivery, DeliveryStatus } from '../../model/delivery.ts';
+import type { DeliveryStatus } from '../../model/delivery.ts';
 import { ApiError } from '../../model/error.ts';
+import { EMPTY_PAGE } from '../input/cursor.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { pieceDelivery, sizeOf } from '../output/delivery-answer.ts';
@@ -30,7 +31,7 @@ export function addDeliveryRoutes(
   app.get('/v1/deliveries', listing, async ({ caller, query }) => list(caller, query, query.status ?? null));
 
   app.get('/v1/deliveries/:id', reading, async ({ caller, params }, reply) => {
-    const id = readDeliveryId(params, 'id');
+    const id = readPathId(params, 'dlv');
     const found = await store.readDelivery({ environment: caller.environment, id });
     if (found === null) throw notFound('delivery_not_found');
     const pieces = pieceDelivery(services, reply, found, takeBreak);
@@ -38,7 +39,7 @@ export function addDeliveryRoutes(
   });
 
   app.post('/v1/deliveries/:id/retry', retrying, async ({ caller, params }, reply) => {
-    const id = readDeliveryId(params, 'id');
+    const id = readPathId(params, 'dlv');
     reply.code(202);
     return sendAgain(services, caller, { id, noun: 'delivery' }, (request) => store.retryDelivery(request));
   });
@@ -78,10 +79,6 @@ const retrying = {
   config: { scope: 'operate', errors: ['delivery_not_found', 'delivery_too_old', 'destination_not_found'] },
 } as const;
 
-export function readDeliveryId(params: unknown, name: string): DeliveryId {
-  return readPathId(params, 'dlv', 'delivery_not_found', name);
-}
-
 /** The list of deliveries, and that of the dead ones. */
 export function createDeliveryList({ store }: ApiServices, cursors: Cursors, endpoint: string) {
   return async ({ environment }: ApiKey, query: DeliveryQuery, status: DeliveryStatus | null) => {
@@ -90,23 +87,13 @@ export function createDeliveryList({ store }: ApiServices, cursors: Cursors, end
     const filters = [eventId, destinationId, query.status ?? null, range.since, range.until];
     const scope = { endpoint, prefix: 'dlv', environments: [environment], filters } as const;
     const request = cursors.open(scope, query);
-    const filter = toFilter({ eventId, destinationId, status, ...range });
-    const page: Page<Delivery, DeliveryId> =
-      filter === null ? { rows: [], next: null } : await store.listDeliveries({ environment, filter, ...request });
+    // Of an id that is the id of nothing.
+    if (eventId !== null && !isId('evt', eventId)) return EMPTY_PAGE;
+    if (destinationId !== null && !isId('dst', destinationId)) return EMPTY_PAGE;
+    const filter = { eventId, destinationId, status, ...range };
+    const page = await store.listDeliveries({ environment, filter, ...request });
     return cursors.close(scope, { ...page, rows: page.rows.map((row) => present(row)) });
   };
-}
-
-type LooseFilter = Omit<DeliveryFilter, 'eventId' | 'destinationId'> & {
-  eventId: string | null;
-  destinationId: string | null;
-};
-
-/** Null: an id in it is the id of nothing. */
-function toFilter({ eventId, destinationId, ...rest }: LooseFilter): DeliveryFilter | null {
-  if (eventId !== null && !isId('evt', eventId)) return null;
-  if (destinationId !== null && !isId('dst', destinationId)) return null;
-  return { eventId, destinationId, ...rest };
 }
 
 /** A manual retry or a DLQ replay: stored first, then handed to the dispatcher. */

@@ -61,16 +61,16 @@ export function addDestinationRoutes(
   });
 
   app.get('/v1/destinations/:id', reading, async ({ caller, params }) => {
-    return presentDestination(await read(services, caller, readId(params)));
+    return presentDestination(await read(services, caller, readPathId(params, 'dst')));
   });
 
   app.patch('/v1/destinations/:id', changing, async ({ caller, params, body }) => {
-    return presentDestination(await update(services, caller, readId(params), body));
+    return presentDestination(await update(services, caller, readPathId(params, 'dst'), body));
   });
 
   app.delete('/v1/destinations/:id', deletion, async ({ caller, params }, reply) => {
     const { environment } = caller;
-    const id = readId(params);
+    const id = readPathId(params, 'dst');
     const isDeleted = await store.deleteDestination({ environment, id, now: services.clock.now() });
     if (!isDeleted) throw notFound('destination_not_found');
     await services.confirmChange({ environment, destinationId: id });
@@ -142,10 +142,6 @@ const deletion = {
   },
   config: { scope: 'manage', errors: ['destination_not_found'] },
 } as const;
-
-function readId(params: unknown): DestinationId {
-  return readPathId(params, 'dst', 'destination_not_found');
-}
 
 async function create(services: ApiServices, caller: ApiKey, input: DestinationInput): Promise<DestinationWithKeys> {
   const { store, limits } = services;

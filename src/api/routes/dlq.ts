@@ -1,10 +1,11 @@
 // /v1/dlq: the deliveries that ended without success, and giving one a fresh schedule.
 import type { Cursors } from '../input/cursor.ts';
 import { EMPTY_PAGE } from '../input/cursor.ts';
+import { readPathId } from '../input/path-id.ts';
 import type { ApiApp } from '../route-config.ts';
 import { deadDeliveryQuery, delivery, deliveryPage } from '../schemas/delivery.ts';
 import type { ApiServices } from '../services.ts';
-import { createDeliveryList, readDeliveryId, sendAgain } from './deliveries.ts';
+import { createDeliveryList, sendAgain } from './deliveries.ts';
 
 const tags = ['Dead letters'];
 
@@ -18,7 +19,7 @@ export function addDlqRoutes(app: ApiApp, services: ApiServices, cursors: Cursor
   });
 
   app.post('/v1/dlq/:delivery_id/replay', replaying, async ({ caller, params }, reply) => {
-    const id = readDeliveryId(params, 'delivery_id');
+    const id = readPathId(params, 'dlv', 'delivery_id');
     reply.code(202);
     return sendAgain(services, caller, { id, noun: 'dead delivery' }, (request) => store.replayDead(request));
   });

@@ -5,7 +5,6 @@ import { BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
 import type { Event } from '../../model/event.ts';
 import { toTypeSelection } from '../../model/event-type.ts';
 import type { TypeSelection } from '../../model/event-type.ts';
-import type { EventId } from '../../model/id.ts';
 import { SCHEDULED_PAGE } from '../../store/store.ts';
 import type { Cursors } from '../input/cursor.ts';
 import { pieceAccepted, pieceStored } from '../output/event-answer.ts';
@@ -57,7 +56,7 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
   });
 
   app.get('/v1/events/:id', reading, async ({ caller, params }, reply) => {
-    const found = await store.readEvent({ environment: caller.environment, id: readId(params) });
+    const found = await store.readEvent({ environment: caller.environment, id: readPathId(params, 'evt') });
     if (found === null) throw notFound('event_not_found');
     const shown = isErased(services, found.event) ? { ...found, body: null } : found;
     return sendPieces(reply, pieceStored(services, reply, shown), { status: 200, inMemory: shown.body?.length ?? 0 });
@@ -65,7 +64,7 @@ export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Curs
 
   app.post('/v1/events/:id/replay', replaying, async ({ caller, params, body }, reply) => {
     const destinationIds = body.destination_ids ?? null;
-    const replay = { environment: caller.environment, eventId: readId(params), destinationIds };
+    const replay = { environment: caller.environment, eventId: readPathId(params, 'evt'), destinationIds };
     return sendPieces(reply, pieceRows(reply, await acceptor.replay(replay)), { status: 202 });
   });
 }
@@ -143,10 +142,6 @@ const replaying = {
     errors: ['event_not_found', 'event_too_old', 'destination_not_subscribed', 'over_fanout_limit'],
   },
 } as const;
-
-function readId(params: unknown): EventId {
-  return readPathId(params, 'evt', 'event_not_found');
-}
 
 export function readTypeSelection(pattern: string | undefined, param: string): TypeSelection | null {
   return pattern === undefined ? null : toTypeSelection(checkPattern(pattern, param));

@@ -19,14 +19,14 @@ export function addSigningKeyRoutes(app: ApiApp, services: ApiServices, cursors:
   app.post('/v1/destinations/:id/signing-keys/rotate', rotation, async ({ caller, params, body }, reply) => {
     const { overlap_seconds: overlapSeconds = OVERLAP_SECONDS_DEFAULT } = body;
     const secret = readSecret(body.signing_secret);
-    const place = { environment: caller.environment, id: readId(params) };
+    const place = { environment: caller.environment, id: readPathId(params, 'dst') };
     reply.code(201);
     return rotate(services, place, { overlapMs: overlapSeconds * 1_000, secret });
   });
 
   app.get('/v1/destinations/:id/signing-keys', listing, async ({ caller, params, query }) => {
     const { environment } = caller;
-    const id = readId(params);
+    const id = readPathId(params, 'dst');
     const scope = { endpoint: 'signing-keys', prefix: 'sgk', environments: [environment], filters: [id] } as const;
     const request = cursors.open(scope, query);
     const keys = await readSigningKeys(services, environment, id);
@@ -38,7 +38,7 @@ export function addSigningKeyRoutes(app: ApiApp, services: ApiServices, cursors:
 
   app.delete('/v1/destinations/:id/signing-keys/:key_id', ending, async ({ caller, params }, reply) => {
     const { key_id: keyId } = params as { key_id: string };
-    await end(services, { environment: caller.environment, id: readId(params) }, keyId);
+    await end(services, { environment: caller.environment, id: readPathId(params, 'dst') }, keyId);
     return reply.code(204).send(null);
   });
 }
@@ -76,10 +76,6 @@ const ending = {
 } as const;
 
 type DestinationPlace = { environment: number; id: DestinationId };
-
-function readId(params: unknown): DestinationId {
-  return readPathId(params, 'dst', 'destination_not_found');
-}
 
 type Rotation = { overlapMs: number; secret: Uint8Array | null };
 

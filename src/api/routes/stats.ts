@@ -1,4 +1,5 @@
 // /v1/stats: how much happens and how it goes, over time and just now; and how one destination is doing.
+import type { Static } from 'typebox';
 import { ApiError } from '../../model/error.ts';
 import { isId } from '../../model/id.ts';
 import { formatTime, formatTimeOrNull } from '../../model/time.ts';
@@ -39,7 +40,7 @@ export function addStatsRoutes(app: ApiApp, services: ApiServices): void {
   });
 
   app.get('/v1/destinations/:id/health', readingHealth, async ({ caller, params }) => {
-    const id = readPathId(params, 'dst', 'destination_not_found');
+    const id = readPathId(params, 'dst');
     const destination = await store.readDestination({ environment: caller.environment, id });
     if (destination === null) throw notFound('destination_not_found');
     const { successRate1h, successRate24h, lastFailure, failingSince, heldUntil, ...health } =
@@ -50,7 +51,7 @@ export function addStatsRoutes(app: ApiApp, services: ApiServices): void {
       held_until: formatTimeOrNull(heldUntil),
       success_rate_1h: successRate1h,
       success_rate_24h: successRate24h,
-      last_failure: lastFailure === null ? null : presentFailure(lastFailure),
+      last_failure: lastFailure === null ? null : { ...present(lastFailure), at: formatTime(lastFailure.at) },
     };
   });
 }
@@ -95,7 +96,7 @@ const readingHealth = {
   config: { scope: 'read', errors: ['destination_not_found'] },
 } as const;
 
-type Query = { since?: string; until?: string; step?: Step; destination_id?: string; event_type?: string };
+type Query = Static<typeof statsQuery>;
 
 /** Null: an id that is none. Of an unknown id or type nothing was counted. Throws ApiError. */
 function readSubject(environment: number, { destination_id: id, event_type: type }: Query): Subject | null {
@@ -133,10 +134,4 @@ function checked(request: SeriesRequest): SeriesRequest {
       'use a longer step or a shorter range',
     { param: 'step' },
   );
-}
-
-type Failure = { at: number; outcome: string; responseCode: number | null; error: string | null };
-
-function presentFailure({ at, outcome, responseCode, error }: Failure) {
-  return { at: formatTime(at), outcome, response_code: responseCode, error };
 }

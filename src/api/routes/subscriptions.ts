@@ -6,7 +6,6 @@ import { filterIdentity } from '../../match/filter/json.ts';
 import { isFilterFault, parseFilter } from '../../match/filter/parse.ts';
 import { ApiError } from '../../model/error.ts';
 import { idTime, isId } from '../../model/id.ts';
-import type { SubscriptionId } from '../../model/id.ts';
 import { SUBSCRIPTIONS_PER_DESTINATION_MAX } from '../../model/subscription.ts';
 import type { Subscription } from '../../model/subscription.ts';
 import { EMPTY_PAGE } from '../input/cursor.ts';
@@ -55,14 +54,14 @@ export function addSubscriptionRoutes(
   });
 
   app.get('/v1/subscriptions/:id', reading, async ({ caller, params }) => {
-    const found = await store.readSubscription({ environment: caller.environment, id: readId(params) });
+    const found = await store.readSubscription({ environment: caller.environment, id: readPathId(params, 'sub') });
     if (found === null) throw notFound('subscription_not_found');
     return presentSubscription(found);
   });
 
   app.delete('/v1/subscriptions/:id', deletion, async ({ caller, params }, reply) => {
     const { environment } = caller;
-    const isDeleted = await store.deleteSubscription({ environment, id: readId(params) });
+    const isDeleted = await store.deleteSubscription({ environment, id: readPathId(params, 'sub') });
     if (!isDeleted) throw notFound('subscription_not_found');
     await services.confirmChange({ environment, destinationId: null });
     return reply.code(204).send(null);
@@ -118,10 +117,6 @@ const deletion = {
   },
   config: { scope: 'manage', errors: ['subscription_not_found'] },
 } as const;
-
-function readId(params: unknown): SubscriptionId {
-  return readPathId(params, 'sub', 'subscription_not_found');
-}
 
 async function create(
   services: ApiServices,

@@ -15,7 +15,7 @@ const BODY_DEFAULT = new TextEncoder().encode('{"message":"This request was sent
 
 export function addTestRoute(app: ApiApp, services: ApiServices): void {
   app.post('/v1/destinations/:id/test', testing, async ({ caller, params, body }) => {
-    return test(services, caller, readPathId(params, 'dst', 'destination_not_found'), body);
+    return test(services, caller, readPathId(params, 'dst'), body);
   });
 }
 

@@ -3,18 +3,24 @@ import type { Static } from 'typebox';
 import { OPERATION_KINDS, OPERATION_STATUSES, PER_SECOND_DEFAULT, PER_SECOND_MAX } from '../../model/operation.ts';
 import { deadReason } from './delivery.ts';
 import { eventTypePattern } from './event-type.ts';
-import { closed, id, named, nullable, omissible, oneOf, pageOf, pageQuery, time, timeInput } from './fields.ts';
+import {
+  closed,
+  destinationIds,
+  id,
+  named,
+  nullable,
+  omissible,
+  oneOf,
+  pageOf,
+  pageQuery,
+  time,
+  timeInput,
+} from './fields.ts';
 
 const perSecond = Type.Integer({
   minimum: 1,
   maximum: PER_SECOND_MAX,
   description: `How many deliveries a second each destination is given. Default ${PER_SECOND_DEFAULT}.`,
-});
-const destinationIds = Type.Array(id('dst'), {
-  minItems: 1,
-  maxItems: 1_000,
-  uniqueItems: true,
-  description: 'Only to these; absent: to all that match now.',
 });
 
 const howMembers = {
@@ -52,7 +58,7 @@ export const eventsReplayInput = named(
     since: timeInput('Accepted then or later.'),
     until: omissible(timeInput('Accepted before then.')),
     // Not null, as in the replay of one event: a list that a program meant to give and did not would be everybody.
-    destination_ids: Type.Optional(destinationIds),
+    destination_ids: Type.Optional(destinationIds('Only to these; absent: to all that match now.')),
     missing_only: omissible(
       Type.Boolean({ description: 'Only where that destination never answered the event with 2xx.' }),
     ),

@@ -32,17 +32,20 @@ const deliveryMembers = {
   completed_at: nullable(time('When it ended; null: it has not.')),
 };
 
+export const outcome = named('Outcome', oneOf(OUTCOMES));
+export const headerLists = Type.Unsafe<Record<string, string[]>>({
+  type: 'object',
+  additionalProperties: { type: 'array', items: { type: 'string' } },
+});
+
 export const attemptMembers = {
   attempt: Type.Integer({ description: 'Counts from 1.' }),
   trigger: named('AttemptTrigger', oneOf(['schedule', 'manual'])),
   started_at: time('When the request began.'),
   duration_ms: Type.Integer(),
-  outcome: named('Outcome', oneOf(OUTCOMES)),
+  outcome,
   response_code: nullable(Type.Integer()),
-  response_headers: Type.Unsafe<Record<string, string[]> | null>({
-    type: ['object', 'null'],
-    additionalProperties: { type: 'array', items: { type: 'string' } },
-  }),
+  response_headers: nullable(headerLists),
   response_body: nullable(Type.String({ description: 'What was kept of it; null: no response, or no longer kept.' })),
   response_body_encoding: nullable(named('BodyEncoding', oneOf(['utf8', 'base64']))),
   response_body_truncated: Type.Boolean(),

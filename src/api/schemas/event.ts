@@ -7,6 +7,7 @@ import { eventType, eventTypePattern } from './event-type.ts';
 import {
   anyObject,
   closed,
+  destinationIds,
   id,
   named,
   nullable,
@@ -106,12 +107,7 @@ export const replayInput = named(
   'ReplayInput',
   closed({
     destination_ids: Type.Optional(
-      Type.Array(id('dst'), {
-        minItems: 1,
-        maxItems: 1_000,
-        uniqueItems: true,
-        description: 'Only to these; each must have a matching subscription. Absent: to all that match now.',
-      }),
+      destinationIds('Only to these; each must have a matching subscription. Absent: to all that match now.'),
     ),
   }),
 );

@@ -65,6 +65,10 @@ export function id(prefix: string) {
   return Type.String({ examples: [`${prefix}_01kg9qz3xefa3vqtdw5f0bz7ra`] });
 }
 
+export function destinationIds(description: string) {
+  return Type.Array(id('dst'), { minItems: 1, maxItems: 1_000, uniqueItems: true, description });
+}
+
 const cursorText = Type.String({
   description: 'Where a list goes on. `next_cursor` of the previous page; the filters must stay the same.',
 });

@@ -2,6 +2,7 @@ import { Type } from './type.ts';
 import { DESTINATION_STATES } from '../../model/condition.ts';
 import { OUTCOMES } from '../../model/attempt.ts';
 import { POINTS_MAX, STEPS } from '../../stats/series.ts';
+import { outcome } from './delivery.ts';
 import { closed, FUTURE_TIME, id, named, nullable, oneOf, time, timeInput } from './fields.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -28,7 +29,7 @@ export const destinationState = named(
 
 const attempts = named(
   'AttemptsByOutcome',
-  closed(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, Type.Integer({ minimum: 0 })]))),
+  closed(Object.fromEntries(OUTCOMES.map((name) => [name, Type.Integer({ minimum: 0 })]))),
 );
 
 const point = named(
@@ -110,22 +111,14 @@ export const statsNow = named(
   }),
 );
 
-const lastFailure = Type.Unsafe<{
-  at: string;
-  outcome: string;
-  response_code: number | null;
-  error: string | null;
-} | null>({
-  type: ['object', 'null'],
-  additionalProperties: false,
-  required: ['at', 'outcome', 'response_code', 'error'],
-  properties: {
+const lastFailure = nullable(
+  closed({
     at: time('When the attempt ended.'),
-    outcome: named('Outcome', oneOf(OUTCOMES)),
+    outcome,
     response_code: nullable(Type.Integer()),
     error: nullable(Type.String()),
-  },
-});
+  }),
+);
 
 export const destinationHealth = named(
   'DestinationHealth',
@@ -134,7 +127,7 @@ export const destinationHealth = named(
     summary: Type.String({ description: 'One plain sentence.', examples: ['works; 12 wait'] }),
     success_rate_1h: share('Of the attempts in the last hour; null: there was none.'),
     success_rate_24h: share('Of the attempts in the last 24 hours; null: there was none.'),
-    attempt_seconds: named('Quantiles', quantiles),
+    attempt_seconds: quantiles,
     consecutive_failures: count('Failed attempts since the last that succeeded, or since it was made active.'),
     failing_since: nullable(time('When the first of them ended; null: there is none.')),
     last_success_at: nullable(time('When the last attempt that succeeded ended; null: there was none in 90 days.')),

@@ -1,6 +1,6 @@
 import { Type } from './type.ts';
 import type { Static } from 'typebox';
-import { attemptMembers } from './delivery.ts';
+import { attemptMembers, headerLists } from './delivery.ts';
 import { eventBody } from './event.ts';
 import { eventType } from './event-type.ts';
 import { closed, named } from './fields.ts';
@@ -13,13 +13,12 @@ export type TestInput = Static<typeof testInput>;
 
 const request = closed(
   {
-    headers: Type.Unsafe<Record<string, string[]>>({
-      type: 'object',
-      additionalProperties: { type: 'array', items: { type: 'string' } },
+    headers: {
+      ...headerLists,
       description:
         'Those that the service writes, and the destination’s own, whose values are `***`. ' +
         'Empty: it never came to be written.',
-    }),
+    },
     body: Type.String({ description: 'As it was sent and signed.' }),
   },
   { description: 'What the receiver got.' },
