@@ -134,12 +134,36 @@ const PENDING = 'published_at IS NULL AND refused_at IS NULL';
 const OCCURRED_AT = `CASE WHEN extract(year FROM occurred_at) < 0 THEN '-' ELSE '' END
       || to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
+/** All that a relay asks of the table; $1 is the ids of rows, but for `isEmpty`. */
+export function statementsFor(table: OutboxTable, isKept: boolean) {
+  const { name, idType } = table;
+  const those = `id = ANY($1::${idType}[])`;
+  return {
+    begin: readStatement(table, false),
+    onward: readStatement(table, true),
+    groups: readGroupsStatement(table),
+    isEmpty: `SELECT NOT EXISTS (SELECT FROM ${name} WHERE ${PENDING}) AS "isEmpty"`,
+    /** How many of them are pending. */
+    pending: `SELECT count(*)::int AS count FROM ${name} WHERE ${those} AND ${PENDING}`,
+    /** Those that another transaction has locked. */
+    locked: `
+  WITH free AS MATERIALIZED (SELECT id FROM ${name} WHERE ${those} FOR UPDATE SKIP LOCKED)
+  SELECT id::text AS id FROM ${name} WHERE ${those} AND id NOT IN (SELECT id FROM free)`,
+    published: isKept
+      ? `UPDATE ${name} SET published_at = now() WHERE ${those} AND published_at IS NULL`
+      : `DELETE FROM ${name} WHERE ${those}`,
+    /** $2: of each why. */
+    refused: `UPDATE ${name} o SET refused_at = now(), error = r.error::json
+    FROM unnest($1::${idType}[], $2::text[]) AS r (id, error) WHERE o.id = r.id`,
+  };
+}
+
 /**
  * The next rows that are pending and not taken: $1 the ids that are, $2 the groups of which there is enough, $3 how
  * many rows and $4 how many bytes at most. Where it goes on after a place, $5 and $6 are that, and a row whose group
  * has one before the place is left: that one was passed over, or was committed after the place was passed.
  */
-export function readStatement(table: OutboxTable, isOnward: boolean): string {
+function readStatement(table: OutboxTable, isOnward: boolean): string {
   const { name, idType, groupType, order } = table;
   const isGrouped = groupType !== null;
   const taken = `NOT IN (SELECT unnest($1::${idType}[]))`;
@@ -163,7 +187,7 @@ export function readStatement(table: OutboxTable, isOnward: boolean): string {
  * The next rows of the groups $2, $5 of each at most; $1, $3 and $4 as above. A walk would pass over all rows that are
  * before the next one of its group.
  */
-export function readGroupsStatement(table: OutboxTable): string {
+function readGroupsStatement(table: OutboxTable): string {
   const { name, idType, groupType, order } = table;
   return selectRows(
     table,
@@ -196,33 +220,4 @@ function selectRows({ groupType, order }: OutboxTable, from: string): string {
 
 function inOrder(order: OutboxTable['order'], of: string): string {
   return order.map((column) => `${of}.${column}`).join(', ');
-}
-
-export function isEmptyStatement({ name }: OutboxTable): string {
-  return `SELECT NOT EXISTS (SELECT FROM ${name} WHERE ${PENDING}) AS "isEmpty"`;
-}
-
-/** How many of $1 are pending. */
-export function pendingStatement({ name, idType }: OutboxTable): string {
-  return `SELECT count(*)::int AS count FROM ${name} WHERE id = ANY($1::${idType}[]) AND ${PENDING}`;
-}
-
-/** Those of $1 that another transaction has locked. */
-export function lockedStatement({ name, idType }: OutboxTable): string {
-  const those = `id = ANY($1::${idType}[])`;
-  return `
-  WITH free AS MATERIALIZED (SELECT id FROM ${name} WHERE ${those} FOR UPDATE SKIP LOCKED)
-  SELECT id::text AS id FROM ${name} WHERE ${those} AND id NOT IN (SELECT id FROM free)`;
-}
-
-export function publishedStatement({ name, idType }: OutboxTable, isKept: boolean): string {
-  const those = `id = ANY($1::${idType}[])`;
-  return isKept
-    ? `UPDATE ${name} SET published_at = now() WHERE ${those} AND published_at IS NULL`
-    : `DELETE FROM ${name} WHERE ${those}`;
-}
-
-export function refusedStatement({ name, idType }: OutboxTable): string {
-  return `UPDATE ${name} o SET refused_at = now(), error = r.error::json
-    FROM unnest($1::${idType}[], $2::text[]) AS r (id, error) WHERE o.id = r.id`;
 }

@@ -2,16 +2,7 @@
 // where it was, past the remains of deleted rows, and begins again at the front for what was committed behind it.
 import type { Clock } from '../runtime/clock.ts';
 import { isLockTimeout } from '../store/postgres/wire/errors.ts';
-import {
-  isEmptyStatement,
-  lockedStatement,
-  OutboxError,
-  pendingStatement,
-  publishedStatement,
-  readGroupsStatement,
-  readStatement,
-  refusedStatement,
-} from './outbox-table.ts';
+import { OutboxError, statementsFor } from './outbox-table.ts';
 import type { OutboxTable, Refusal, Row } from './outbox-table.ts';
 import type { Pool } from './source.ts';
 import { GROUP_ROWS_MAX } from './waiting-rows.ts';
@@ -61,16 +52,7 @@ export class Outbox {
     this.#clock = clock;
     this.#limits = limits;
     this.#rows = limits.rowsMax;
-    this.#statements = {
-      begin: readStatement(table, false),
-      onward: readStatement(table, true),
-      groups: readGroupsStatement(table),
-      published: publishedStatement(table, isKept),
-      refused: refusedStatement(table),
-      pending: pendingStatement(table),
-      locked: lockedStatement(table),
-      isEmpty: isEmptyStatement(table),
-    };
+    this.#statements = statementsFor(table, isKept);
   }
 
   /** Milliseconds until a read may find something new. */

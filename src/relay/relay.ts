@@ -7,7 +7,7 @@ import type { Random } from '../runtime/random.ts';
 import type { DatabaseAddress } from '../store/postgres/wire/database-address.ts';
 import { Backoff } from './backoff.ts';
 import { describeOutbox } from './outbox-table.ts';
-import type { OutboxTable, Refusal } from './outbox-table.ts';
+import type { Refusal } from './outbox-table.ts';
 import { Outbox } from './outbox.ts';
 import { Publishing } from './publishing.ts';
 import type { Unsettled } from './publishing.ts';
@@ -98,9 +98,10 @@ export class Relay {
 
   /** Returns whether nothing is left to do. */
   async #session(pool: Pool): Promise<boolean> {
-    const { table: name, isKept, isOnce, clock, onNews } = this.#options;
+    const { table: name, isKept, isOnce, batchSize, clock, onNews } = this.#options;
     const table = await describeOutbox(pool, { table: name, isKept });
-    const outbox = this.#openOutbox(pool, table);
+    const limits = { rowsMax: 2 * batchSize, bytesMax: READ_BYTES_MAX };
+    const outbox = new Outbox({ pool, table, isKept, clock }, limits);
     let isToldOfStandby = false;
     const mayWait = async (pauseMs: number): Promise<boolean> => {
       if (!isToldOfStandby) onNews({ kind: 'standby' });
@@ -116,11 +117,6 @@ export class Relay {
       return !lost.aborted;
     };
     return (await withTurn({ pool, oid: table.oid, clock, mayWait }, work)) ?? true;
-  }
-
-  #openOutbox(pool: Pool, table: OutboxTable): Outbox {
-    const { isKept, clock, batchSize } = this.#options;
-    return new Outbox({ pool, table, isKept, clock }, { rowsMax: 2 * batchSize, bytesMax: READ_BYTES_MAX });
   }
 
   async #publish(outbox: Outbox, turn: Turn, lost: AbortSignal): Promise<void> {

@@ -119,16 +119,16 @@ export class LastMinute implements Observer {
   }
 
   #slot(environment: number): Slot {
-    let slots = this.#slots.get(environment);
-    if (slots === undefined) {
-      slots = Array.from({ length: SECONDS }, () => ({ second: -SECONDS, events: 0, attempts: 0, succeeded: 0 }));
-      this.#slots.set(environment, slots);
-    }
+    const slots = this.#slots.getOrInsertComputed(environment, newMinute);
     const second = this.#second();
     const slot = slots[second % SECONDS]!;
     if (slot.second !== second) Object.assign(slot, { second, events: 0, attempts: 0, succeeded: 0 });
     return slot;
   }
+}
+
+function newMinute(): Slot[] {
+  return Array.from({ length: SECONDS }, () => ({ second: -SECONDS, events: 0, attempts: 0, succeeded: 0 }));
 }
 
 const LAYOUT = 1;

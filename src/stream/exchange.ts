@@ -7,6 +7,7 @@ import type { ClusterStore } from '../store/cluster-store.ts';
 import { Incoming } from './incoming.ts';
 import type { Message } from './message.ts';
 import { Dropping, Outgoing } from './outgoing.ts';
+import type { Batch } from './outgoing.ts';
 import { decodeSaid, Voice } from './said.ts';
 import type { Said } from './said.ts';
 
@@ -86,12 +87,11 @@ export class Exchange {
    */
   async join(environment: number, withBodies: boolean): Promise<Joined> {
     const { store, clock, onError } = this.#options;
-    const onReceived: Listener['onReceived'] = (...received) => this.#listener?.onReceived(...received);
     const incoming = new Incoming({
       environment,
       store,
       clock,
-      onReceived: (messages, lost) => onReceived(environment, messages, lost),
+      onReceived: (messages, lost) => this.#listener?.onReceived(environment, messages, lost),
       onError,
     });
     this.#incoming.set(environment, incoming);
@@ -224,15 +224,11 @@ export class Exchange {
   }
 
   #outgoingOf(environment: number): Outgoing {
-    let outgoing = this.#outgoing.get(environment);
-    if (outgoing === undefined) {
-      outgoing = new Outgoing(this.#options.clock, (batch) => this.#publishBatch({ environment, ...batch }));
-      this.#outgoing.set(environment, outgoing);
-    }
-    return outgoing;
+    const publish = (batch: Batch): Promise<void> => this.#publishBatch({ environment, ...batch });
+    return this.#outgoing.getOrInsertComputed(environment, () => new Outgoing(this.#options.clock, publish));
   }
 
-  async #publishBatch(batch: { environment: number; number: number; lost: number; text: string }): Promise<void> {
+  async #publishBatch(batch: Batch & { environment: number }): Promise<void> {
     const { environment, number } = batch;
     const { store, node, onError } = this.#options;
     if (this.#voice.isClosed) return;

@@ -169,14 +169,11 @@ export class Hub {
   }
 
   #channelOf(environment: number): Channel {
-    let channel = this.#channels.get(environment);
-    if (channel === undefined) {
+    return this.#channels.getOrInsertComputed(environment, () => {
       const { store, write, nextId, isPaused } = this.#options;
-      channel = new Channel(environment, { feed: new Feed({ environment, store, write, nextId, isPaused }), nextId });
-      this.#channels.set(environment, channel);
       this.#lookLater();
-    }
-    return channel;
+      return new Channel(environment, { feed: new Feed({ environment, store, write, nextId, isPaused }), nextId });
+    });
   }
 
   #extend(channel: Channel, withBodies: boolean): void {

@@ -9,7 +9,7 @@ const INTERVAL_MS = 50;
 const BATCH_CHARACTERS_MAX = 512 * 1024;
 const WAITING_CHARACTERS_MAX = 16 * BATCH_CHARACTERS_MAX;
 
-type Batch = { number: number; lost: number; text: string };
+export type Batch = { number: number; lost: number; text: string };
 
 export class Outgoing {
   /**

@@ -16,10 +16,6 @@ export type Said =
   /** The node died: what it had not left in the store yet is lost. */
   | { about: 'lost'; environment: number; node: NodeId };
 
-function encodeSaid(said: Said): string {
-  return STREAM_ANNOUNCEMENT + JSON.stringify(said);
-}
-
 /** Anybody who may connect to the database may have sent it. null: it is not understood. */
 export function decodeSaid(text: string): Said | null {
   try {
@@ -60,7 +56,7 @@ export class Voice {
 
   async say(said: Said): Promise<void> {
     try {
-      if (!this.#isClosed) await this.#options.store.announce(encodeSaid(said));
+      if (!this.#isClosed) await this.#options.store.announce(STREAM_ANNOUNCEMENT + JSON.stringify(said));
     } catch (error) {
       this.#options.onError(error);
     }

@@ -21,11 +21,7 @@ export function createComponents() {
 
   /** The same schema is met in many places. */
   const described = new Map<Json, Json>();
-  const describe = (schema: Json): Json => {
-    const known = described.get(schema) ?? describeAnew(schema);
-    described.set(schema, known);
-    return known;
-  };
+  const describe = (schema: Json): Json => described.getOrInsertComputed(schema, describeAnew);
 
   const describeAnew = (schema: Json): Json => {
     const { title, [SHOWN_AS]: shown, ...checked } = schema;

@@ -8,7 +8,7 @@ import type { Components, Json } from './components.ts';
 
 /** Every response has it. */
 export function requestIdHeader(components: Components): Json {
-  return { 'x-request-id': addHeader(components, 'RequestId', HEADERS.RequestId) };
+  return { 'x-request-id': addHeader(components, 'RequestId') };
 }
 
 /** By status: what this operation says no with, and what HTTP itself may say before it is asked. */
@@ -94,16 +94,14 @@ const HEADERS = {
 function errorHeaders(components: Components, codes: ErrorCode[]): Json {
   const waits = codes.some((code) => ['unavailable', 'rate_limited', 'rotation_in_progress'].includes(code));
   return {
-    ...(waits ? { 'Retry-After': addHeader(components, 'RetryAfter', HEADERS.RetryAfter) } : {}),
-    ...(codes.includes('unauthorized')
-      ? { 'WWW-Authenticate': addHeader(components, 'WwwAuthenticate', HEADERS.WwwAuthenticate) }
-      : {}),
-    ...(codes.includes('method_not_allowed') ? { Allow: addHeader(components, 'Allow', HEADERS.Allow) } : {}),
+    ...(waits ? { 'Retry-After': addHeader(components, 'RetryAfter') } : {}),
+    ...(codes.includes('unauthorized') ? { 'WWW-Authenticate': addHeader(components, 'WwwAuthenticate') } : {}),
+    ...(codes.includes('method_not_allowed') ? { Allow: addHeader(components, 'Allow') } : {}),
   };
 }
 
-function addHeader(components: Components, name: string, header: Json): Json {
-  return components.add('headers', name, header);
+function addHeader(components: Components, name: keyof typeof HEADERS): Json {
+  return components.add('headers', name, HEADERS[name]);
 }
 
 /** `invalid_url` becomes `InvalidUrl`. */
