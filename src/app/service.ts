@@ -21,7 +21,6 @@ import type { Observer } from '../model/observer.ts';
 import { Recorder } from '../record/recorder.ts';
 import { delay } from '../runtime/clock.ts';
 import { createStats } from '../stats/stats.ts';
-import type { Stats } from '../stats/stats.ts';
 import type { Exchange } from '../stream/exchange.ts';
 import type { Hub } from '../stream/hub.ts';
 import { createBase } from './base.ts';
@@ -133,7 +132,13 @@ function createParts(base: Base) {
     observer,
   });
   const retention = createLoops({ ...base, ...delivering, authenticator, observer });
-  const statistics = connectStats(base, stats, delivering);
+  const statistics = stats.connect({
+    destinationsOf: (environment) => follower.configurationOf(environment).destinations,
+    listLoads: () => dispatcher.listLoads(),
+    loadOf: (id) => dispatcher.loadOf(id),
+    isOldDataOurs: () => base.clockTrust.isSettled() && cluster.ownership.ownedSince(0) !== null,
+    onError,
+  });
   watchParts({ ...base, dispatcher, ownership: cluster.ownership, hub, countRunning });
   return {
     ...delivering,
@@ -218,8 +223,6 @@ function createDelivering(base: Base, { matching, observer, node, exchange, hub 
   return { cluster, follower, recorder, dispatcher };
 }
 
-type Delivering = { cluster: Cluster; follower: Follower; dispatcher: Dispatcher };
-
 function createHandOver(parts: { cluster: Cluster; dispatcher: Dispatcher; observer: Required<Observer> }): HandOver {
   const { cluster, dispatcher, observer } = parts;
   return {
@@ -254,16 +257,6 @@ function createAccepting(
     onScheduled: handOver.fresh,
     observer,
     onRefused: (reason) => metrics.acceptsRefused.count({ reason }),
-  });
-}
-
-function connectStats({ clockTrust, onError }: Base, stats: Stats, { cluster, follower, dispatcher }: Delivering) {
-  return stats.connect({
-    destinationsOf: (environment) => follower.configurationOf(environment).destinations,
-    listLoads: () => dispatcher.listLoads(),
-    loadOf: (id) => dispatcher.loadOf(id),
-    isOldDataOurs: () => clockTrust.isSettled() && cluster.ownership.ownedSince(0) !== null,
-    onError,
   });
 }
 

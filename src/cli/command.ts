@@ -121,6 +121,15 @@ export function integerOf(line: CommandLine, flag: string, { min, max, fallback 
   throw new UsageError(`--${flag}: "${text}" is not a whole number from ${min} to ${max}`);
 }
 
+/** The address of a database that a flag gives; null: it gives none. Throws UsageError. */
+export function databaseUrlOf(line: CommandLine, flag: string): string | null {
+  try {
+    return SETTINGS.DATABASE_URL.parse(line.textOf(flag) ?? '');
+  } catch (error) {
+    throw new UsageError(`--${flag}: ${(error as Error).message}`);
+  }
+}
+
 /** A word that must be there: `what` is its name in the usage. Throws UsageError. */
 export function requireWord(line: CommandLine, index: number, { what, example }: { what: string; example: string }) {
   const word = line.words[index];

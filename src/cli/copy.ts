@@ -1,11 +1,11 @@
 // Moves the embedded store to PostgreSQL: the one way from a single file to many nodes.
 import { join } from 'node:path';
-import { SETTINGS, UsageError } from '../config.ts';
+import { UsageError } from '../config.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { copyStore } from '../store/copy.ts';
 import type { CopyReport, CopyStep } from '../store/copy.ts';
-import { JSON_FLAG } from './command.ts';
+import { databaseUrlOf, JSON_FLAG } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { printJson, say } from './output.ts';
 import { nextCommand, quote } from './next-command.ts';
@@ -30,7 +30,7 @@ export const copyCommand: Command = {
 async function copy(line: CommandLine): Promise<void> {
   const { settings } = line.settings();
   const dataDir = line.textOf('from') ?? settings.DATA_DIR;
-  const databaseUrl = urlOf(line.textOf('to')) ?? settings.DATABASE_URL;
+  const databaseUrl = databaseUrlOf(line, 'to') ?? settings.DATABASE_URL;
   if (databaseUrl === null)
     throw new UsageError('name the database to copy to: --to postgres://…, or set POSTRIDER_DATABASE_URL');
   const masterKey = settings.MASTER_KEY === '' ? null : settings.MASTER_KEY;
@@ -44,15 +44,6 @@ async function copy(line: CommandLine): Promise<void> {
   });
   if (line.has('json')) await printJson(present(report, dataDir));
   else await say(describe(report, dataDir, masterKey !== null));
-}
-
-function urlOf(text: string | null): string | null {
-  if (text === null) return null;
-  try {
-    return SETTINGS.DATABASE_URL.parse(text);
-  } catch (error) {
-    throw new UsageError(`--to: ${(error as Error).message}`);
-  }
 }
 
 /** A line on standard error when a table begins or ends, and now and then between. */

@@ -27,13 +27,14 @@ export function print(text: string): Promise<void> {
   });
 }
 
-/** One line for programs; what is a JsonText in it as it stands. */
+/** One line for programs. */
 export function printJson(value: object): Promise<void> {
-  return print(shownJson(encode(value)));
+  return print(shownJson(value));
 }
 
-/** JSON as standard output gets it: byte for byte, but on a terminal with escapes for what would act on that. */
-export function shownJson(json: string): string {
+/** What is a JsonText in it as it stands; on a terminal with escapes for what would act on that. */
+export function shownJson(value: object): string {
+  const json = encode(value);
   return sizeOf(process.stdout) === null ? json : printableJson(json);
 }
 

@@ -51,7 +51,7 @@ async function receive(line: CommandLine): Promise<number> {
   }
   process.stdout.write(
     options.isJson
-      ? jsonLine({ event: 'listening', url: receiver.url })
+      ? `${shownJson({ event: 'listening', url: receiver.url })}\n`
       : sentences(greet(receiver, options), process.stdout),
   );
   await ended;
@@ -140,7 +140,7 @@ function wrap(text: string, bounds: { columns: number; linesMax: number }): stri
 function asJson({ arrival, verdict, answered }: Reception): string {
   const { receivedAt, path, headers, body } = arrival;
   const isText = isUtf8(body);
-  return jsonLine({
+  const shown = shownJson({
     event: 'request',
     received_at: formatTime(receivedAt),
     path,
@@ -156,8 +156,5 @@ function asJson({ arrival, verdict, answered }: Reception): string {
     body: body.toString(isText ? 'utf8' : 'base64'),
     body_encoding: isText ? 'utf8' : 'base64',
   });
-}
-
-function jsonLine(value: object): string {
-  return `${shownJson(JSON.stringify(value))}\n`;
+  return `${shown}\n`;
 }

@@ -1,5 +1,5 @@
 // A transactional outbox: publishes what an application inserts into a table of its own database.
-import { SETTINGS, UsageError, VERSION } from '../config.ts';
+import { UsageError, VERSION } from '../config.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { formatTime } from '../model/time.ts';
@@ -15,7 +15,7 @@ import { explain } from '../relay/source.ts';
 import { nameDatabase, readDatabaseAddress } from '../store/postgres/wire/database-address.ts';
 import { timeOfDay } from './api/cells.ts';
 import { CONNECTION_FLAGS, readConnection } from './api/connection.ts';
-import { integerFlag, integerOf } from './command.ts';
+import { databaseUrlOf, integerFlag, integerOf } from './command.ts';
 import type { Command, CommandLine } from './command.ts';
 import { nextEnd } from './end.ts';
 import { OutputError, print, sentences, shownJson, tell } from './output.ts';
@@ -75,7 +75,8 @@ async function relay(line: CommandLine): Promise<number> {
 type Options = Omit<RelayOptions, 'onNews'> & { sourceName: string; url: string };
 
 function readOptions(line: CommandLine, table: string): Options {
-  const source = sourceOf(line);
+  const source = databaseUrlOf(line, 'source');
+  if (source === null) throw new UsageError('name the database that the outbox is in: --source postgres://…');
   const { url, key } = readConnection(line);
   return {
     source: readDatabaseAddress(source, '--source'),
@@ -89,16 +90,6 @@ function readOptions(line: CommandLine, table: string): Options {
     clock: systemClock,
     random: systemRandom,
   };
-}
-
-function sourceOf(line: CommandLine): string {
-  try {
-    const source = SETTINGS.DATABASE_URL.parse(line.textOf('source') ?? '');
-    if (source !== null) return source;
-  } catch (error) {
-    throw new UsageError(`--source: ${(error as Error).message}`);
-  }
-  throw new UsageError('name the database that the outbox is in: --source postgres://…');
 }
 
 // ── What it says ──
@@ -120,7 +111,7 @@ function createTeller({ sourceName, url }: Options, isJson: boolean) {
   const say = (event: string, facts: object, text: string): void => {
     const now = systemClock.now();
     const shown = isJson
-      ? shownJson(JSON.stringify({ event, at: formatTime(now), ...facts }))
+      ? shownJson({ event, at: formatTime(now), ...facts })
       : sentences(`${timeOfDay(now)}  ${printable(text)}`, process.stdout);
     process.stdout.write(`${shown}\n`);
   };

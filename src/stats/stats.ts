@@ -48,7 +48,7 @@ type StatsSurroundings = {
   onError: (error: unknown, where: BackgroundStep) => void;
 };
 
-export type Stats = ReturnType<typeof createStats>;
+type Stats = ReturnType<typeof createStats>;
 /** What the API asks. */
 export type StatsAnswers = ReturnType<Stats['connect']>['answers'];
 

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { formatDetails } from '../../src/cli/api/details.ts';
 import { sentences, shownJson } from '../../src/cli/output.ts';
 import { formatTable } from '../../src/cli/table.ts';
+import { JsonText } from '../../sdk/typescript/src/json-text.ts';
 import { firstLines, joinWithin, sizeOf, widthOf } from '../../src/cli/terminal.ts';
 
 type Row = { id: string; name: string; scopes: string };
@@ -135,14 +136,14 @@ describe('a terminal', () => {
 
   test('gets JSON of the same value, but nothing that acts on it; all else gets it byte for byte', (t) => {
     const name = 'del \u007f csi \u009b31m nel \u0085 esc \u001b bidi \u202e 漢 🎉 \\u009b';
-    const json = `{\r\n\t"name":${JSON.stringify(name)}}`;
-    assert.equal(shownJson(json), json);
+    const body = new JsonText(`{\r\n\t"name":${JSON.stringify(name)}}`);
+    assert.equal(shownJson({ body }), `{"body":${body.text}}`);
     const isTTY = process.stdout.isTTY;
     t.after(() => (process.stdout.isTTY = isTTY));
     process.stdout.isTTY = true;
-    const shown = shownJson(json);
+    const shown = shownJson({ body });
     assert.doesNotMatch(shown, /[\p{Cc}\u202e]/u);
-    assert.deepEqual(JSON.parse(shown), { name });
+    assert.deepEqual(JSON.parse(shown), { body: { name } });
     assert.ok(shown.includes('漢 🎉'), shown);
   });
 

@@ -6,7 +6,7 @@ export function bashScript(offers: readonly Offer[]): string {
   const words = [...places].map(([at, here]) => `    '${at}') words='${here.map(({ word }) => word).join(' ')}' ;;`);
   const values = offers
     .filter(({ takesValue }) => takesValue)
-    .map(({ at, word, options }) => `    '${at} ${word}') values='${options.join(' ')}'; return 0 ;;`);
+    .map(({ at, word, options = [] }) => `    '${at} ${word}') values='${options.join(' ')}'; return 0 ;;`);
   return `# bash completion of postrider: made by "postrider completion bash".
 _postrider_words() {
   case $1 in

@@ -36,26 +36,19 @@ export function completionOf(entries: () => readonly (CommandEntry | GroupEntry)
 }
 
 async function listOffers(entries: readonly (CommandEntry | GroupEntry)[]): Promise<Offer[]> {
-  const commands = new Map<string, Command>();
-  for (const { name, load } of entries.flatMap((entry) => ('load' in entry ? [entry] : entry.commands))) {
-    commands.set(name, await load());
+  const names: Offer[] = [];
+  const flags: Offer[] = [];
+  for (const entry of entries) {
+    if ('commands' in entry) names.push({ at: '', word: entry.name, meaning: entry.summary });
+    for (const { name, load } of 'commands' in entry ? entry.commands : [entry]) {
+      const command = await load();
+      const [word = '', at = ''] = name.split(' ').reverse();
+      names.push({ at, word, meaning: command.summary });
+      for (const [flag, { type, meaning, options, isList }] of Object.entries(flagsOf(command))) {
+        flags.push({ at: name, word: `--${flag}`, meaning, takesValue: type === 'string', options, isList });
+      }
+    }
   }
-  const names = entries.flatMap((entry) => {
-    if ('load' in entry) return [wordAt('', entry.name, commands.get(entry.name)!.summary)];
-    const verbs = entry.commands.map(({ name }) =>
-      wordAt(entry.name, name.slice(entry.name.length + 1), commands.get(name)!.summary),
-    );
-    return [wordAt('', entry.name, entry.summary), ...verbs];
-  });
-  const flags = [...commands].flatMap(([at, command]) =>
-    Object.entries(flagsOf(command)).map(([name, { type, meaning, options = [], isList = false }]) => {
-      return { at, word: `--${name}`, meaning, takesValue: type === 'string', options, isList };
-    }),
-  );
-  const shells = Object.keys(SHELLS).map((shell) => wordAt('completion', shell, `for ${shell}`));
+  const shells = Object.keys(SHELLS).map((shell) => ({ at: 'completion', word: shell, meaning: `for ${shell}` }));
   return [...names, ...shells, ...flags];
-}
-
-function wordAt(at: string, word: string, meaning: string): Offer {
-  return { at, word, meaning, takesValue: false, options: [], isList: false };
 }

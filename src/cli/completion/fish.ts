@@ -8,7 +8,7 @@ export function fishScript(offers: readonly Offer[]): string {
       .filter((at) => at.includes(' '))
       .map((at) => at.split(' ')[0]!),
   );
-  const lines = offers.map(({ at, word, meaning, takesValue, options, isList }) => {
+  const lines = offers.map(({ at, word, meaning, takesValue, options = [], isList }) => {
     const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a ${word}`;
     const values = isList ? `(__fish_append , ${options.join(' ')})` : options.join(' ');
     const value = !takesValue ? '' : options.length === 0 ? ' -r' : ` -x -a ${quote(values)}`;

@@ -8,7 +8,7 @@ export type Offer = {
   at: string;
   word: string;
   meaning: string;
-  takesValue: boolean;
-  options: readonly string[];
-  isList: boolean;
+  takesValue?: boolean;
+  options?: readonly string[] | undefined;
+  isList?: boolean | undefined;
 };

@@ -10,7 +10,8 @@ export function zshScript(offers: readonly Offer[]): string {
   const values = offers
     .filter(({ takesValue }) => takesValue)
     .map(
-      ({ at, word, options }) => `    ${quote(`${at} ${word}`)}) values=(${options.map(quote).join(' ')}); return 0 ;;`,
+      ({ at, word, options = [] }) =>
+        `    ${quote(`${at} ${word}`)}) values=(${options.map(quote).join(' ')}); return 0 ;;`,
     );
   return `#compdef postrider
 # zsh completion of postrider: made by "postrider completion zsh".

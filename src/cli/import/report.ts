@@ -34,17 +34,17 @@ export function createReport(options: ReportOptions) {
       if ('endpoint' in outcome) {
         counts.endpoints[outcome.result] += 1;
         counts.subscriptions += outcome.subscriptionsMade;
-        return options.isJson ? asJson(endpointJson(outcome, options)) : endpointText(outcome, options);
+        return options.isJson ? shownJson(endpointJson(outcome, options)) : endpointText(outcome, options);
       }
-      if ('gone' in outcome) return options.isJson ? asJson(goneJson(outcome)) : goneText(outcome);
+      if ('gone' in outcome) return options.isJson ? shownJson(goneJson(outcome)) : goneText(outcome);
       counts.applications += 1;
       if (outcome.endpoints > 0) counts.applicationsInUse += 1;
       if (outcome.notes.length === 0) return null;
-      return options.isJson ? asJson(applicationJson(outcome)) : applicationText(outcome);
+      return options.isJson ? shownJson(applicationJson(outcome)) : applicationText(outcome);
     },
     /** Null: nothing was read, which is no result for people. */
     summary(failure: RequestError | null): string | null {
-      if (options.isJson) return asJson(summaryJson(counts, options, failure));
+      if (options.isJson) return shownJson(summaryJson(counts, options, failure));
       return failure !== null && isEmpty(counts) ? null : summaryText(counts, options);
     },
     /** Whether some endpoint has no destination that should have one by now. */
@@ -133,10 +133,6 @@ function plural(noun: string, count: number): string {
 }
 
 // ── For programs ──
-
-function asJson(value: object): string {
-  return shownJson(JSON.stringify(value));
-}
 
 function endpointJson(outcome: EndpointOutcome, { isDryRun }: ReportOptions) {
   const { application, endpoint, result, destinationId, subscriptionsMade, notes, error } = outcome;
