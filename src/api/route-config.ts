@@ -4,7 +4,9 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey, Scope } from '../model/api-key.ts';
 import type { ErrorCode } from '../model/error.ts';
+import type { Cursors } from './input/cursor.ts';
 import type { BodyShape } from './input/request-json.ts';
+import type { TakeBreak } from './output/pieces.ts';
 
 export type RouteConfig = {
   /** What a key needs to call it; null: no key is asked for. */
@@ -34,6 +36,9 @@ export const LOCATION = {
 
 /** Of every request but those that carry events. */
 export const REQUEST_BYTES_MAX = 65_536;
+
+/** What all lists and all long answers have in common. */
+export type Shared = { cursors: Cursors; takeBreak: TakeBreak };
 
 export type ApiApp = FastifyInstance<
   RawServerDefault,

@@ -226,21 +226,20 @@ function describeExchange(request: FastifyRequest, reply: FastifyReply): object 
 const TURN_MS_MAX = 5;
 
 function addRoutes(app: ApiApp, services: ApiServices, identify: Identify): void {
-  const cursors = createCursors(services.cursorKey);
-  const takeBreak = createBreaks(services.clock, TURN_MS_MAX);
-  addDestinationRoutes(app, services, { cursors, takeBreak });
+  const shared = { cursors: createCursors(services.cursorKey), takeBreak: createBreaks(services.clock, TURN_MS_MAX) };
+  addDestinationRoutes(app, services, shared);
   addTestRoute(app, services);
   addStatsRoutes(app, services);
-  addSigningKeyRoutes(app, services, cursors);
-  addSubscriptionRoutes(app, services, { cursors, takeBreak });
-  addEventRoutes(app, services, cursors);
+  addSigningKeyRoutes(app, services, shared);
+  addSubscriptionRoutes(app, services, shared);
+  addEventRoutes(app, services, shared);
   addEventBatchRoutes(app, services);
   addExplainRoute(app, services);
-  addDeliveryRoutes(app, services, { cursors, takeBreak });
-  addDlqRoutes(app, services, cursors);
+  addDeliveryRoutes(app, services, shared);
+  addDlqRoutes(app, services, shared);
   addStreamRoutes(app, services, identify);
-  addBulkOperationRoutes(app, services, cursors);
-  addApiKeyRoutes(app, services, cursors);
+  addBulkOperationRoutes(app, services, shared);
+  addApiKeyRoutes(app, services, shared);
   addOperationRoutes(app, services);
   if (services.dashboard === null) return;
   addSessionRoutes(app, services, services.dashboard);

@@ -4,11 +4,10 @@ import { DEFAULT_SCOPES } from '../../model/api-key.ts';
 import type { ApiKey, Mode } from '../../model/api-key.ts';
 import { ApiError } from '../../model/error.ts';
 import { mintApiKey } from '../../runtime/mint-api-key.ts';
-import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { present } from '../output/present.ts';
 import { LOCATION } from '../route-config.ts';
-import type { ApiApp } from '../route-config.ts';
+import type { ApiApp, Shared } from '../route-config.ts';
 import { apiKeyInput, apiKeyPage, createdApiKey } from '../schemas/api-key.ts';
 import type { ApiKeyInput } from '../schemas/api-key.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
@@ -17,7 +16,7 @@ import { parseTime, TIME_RULE } from '../../model/time.ts';
 
 const tags = ['API keys'];
 
-export function addApiKeyRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+export function addApiKeyRoutes(app: ApiApp, services: ApiServices, { cursors }: Shared): void {
   const { store, authenticator } = services;
 
   app.get('/v1/api-keys', listing, async ({ caller, query }) => {

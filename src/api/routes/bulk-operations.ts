@@ -6,13 +6,12 @@ import { isId } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
 import { PER_SECOND_DEFAULT } from '../../model/operation.ts';
 import type { OperationAction, OperationRequest } from '../../model/operation.ts';
-import type { Cursors } from '../input/cursor.ts';
 import { checkPattern } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { readTime } from '../input/time-range.ts';
 import { presentDryRun, presentOperation } from '../output/present.ts';
 import { LOCATION } from '../route-config.ts';
-import type { ApiApp } from '../route-config.ts';
+import type { ApiApp, Shared } from '../route-config.ts';
 import {
   dlqReplayInput,
   dryRun,
@@ -27,7 +26,7 @@ import type { ApiServices } from '../services.ts';
 
 const tags = ['Bulk operations'];
 
-export function addBulkOperationRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+export function addBulkOperationRoutes(app: ApiApp, services: ApiServices, { cursors }: Shared): void {
   const { store, operations } = services;
 
   app.post('/v1/dlq/replay', dlqReplay, async ({ caller, body }, reply) =>

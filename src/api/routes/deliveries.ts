@@ -6,13 +6,11 @@ import type { ApiKey } from '../../model/api-key.ts';
 import type { DeliveryStatus } from '../../model/delivery.ts';
 import { ApiError } from '../../model/error.ts';
 import { EMPTY_PAGE } from '../input/cursor.ts';
-import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { pieceDelivery, sizeOf } from '../output/delivery-answer.ts';
 import { sendPieces } from '../output/pieces.ts';
-import type { TakeBreak } from '../output/pieces.ts';
 import { present } from '../output/present.ts';
-import type { ApiApp } from '../route-config.ts';
+import type { ApiApp, Shared } from '../route-config.ts';
 import { delivery, deliveryPage, deliveryQuery, deliveryWithRetries } from '../schemas/delivery.ts';
 import type { DeliveryQuery } from '../schemas/delivery.ts';
 import type { ApiServices } from '../services.ts';
@@ -20,11 +18,7 @@ import { readTimeRange } from '../input/time-range.ts';
 
 const tags = ['Deliveries'];
 
-export function addDeliveryRoutes(
-  app: ApiApp,
-  services: ApiServices,
-  { cursors, takeBreak }: { cursors: Cursors; takeBreak: TakeBreak },
-): void {
+export function addDeliveryRoutes(app: ApiApp, services: ApiServices, { cursors, takeBreak }: Shared): void {
   const { store } = services;
   const list = createDeliveryList(services, cursors, 'deliveries');
 
@@ -80,7 +74,7 @@ const retrying = {
 } as const;
 
 /** The list of deliveries, and that of the dead ones. */
-export function createDeliveryList({ store }: ApiServices, cursors: Cursors, endpoint: string) {
+export function createDeliveryList({ store }: ApiServices, cursors: Shared['cursors'], endpoint: string) {
   return async ({ environment }: ApiKey, query: DeliveryQuery, status: DeliveryStatus | null) => {
     const { event_id: eventId = null, destination_id: destinationId = null } = query;
     const range = readTimeRange(query);

@@ -16,14 +16,12 @@ import {
 } from '../schemas/destination.ts';
 import { destinationState } from '../schemas/stats.ts';
 import type { DestinationInput, DestinationPatch } from '../schemas/destination.ts';
-import type { Cursors } from '../input/cursor.ts';
 import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../input/destination-rules.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { HIDDEN, presentDestination } from '../output/present.ts';
 import { piecePage, sendPieces } from '../output/pieces.ts';
-import type { TakeBreak } from '../output/pieces.ts';
 import { LOCATION } from '../route-config.ts';
-import type { ApiApp } from '../route-config.ts';
+import type { ApiApp, Shared } from '../route-config.ts';
 import type { ApiServices } from '../services.ts';
 import { formatSecret, makeSigningKey, readSecret } from '../input/signing-secret.ts';
 import { Type } from '../schemas/type.ts';
@@ -34,11 +32,7 @@ const tags = ['Destinations'];
 /** The serialiser is looked up by this object. */
 const DESTINATION: Record<string, unknown> = { ...destination };
 
-export function addDestinationRoutes(
-  app: ApiApp,
-  services: ApiServices,
-  { cursors, takeBreak }: { cursors: Cursors; takeBreak: TakeBreak },
-): void {
+export function addDestinationRoutes(app: ApiApp, services: ApiServices, { cursors, takeBreak }: Shared): void {
   const { store, stats } = services;
 
   app.post('/v1/destinations', creation, async (request, reply) => {

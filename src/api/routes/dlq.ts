@@ -1,15 +1,14 @@
 // /v1/dlq: the deliveries that ended without success, and giving one a fresh schedule.
-import type { Cursors } from '../input/cursor.ts';
 import { EMPTY_PAGE } from '../input/cursor.ts';
 import { readPathId } from '../input/path-id.ts';
-import type { ApiApp } from '../route-config.ts';
+import type { ApiApp, Shared } from '../route-config.ts';
 import { deadDeliveryQuery, delivery, deliveryPage } from '../schemas/delivery.ts';
 import type { ApiServices } from '../services.ts';
 import { createDeliveryList, sendAgain } from './deliveries.ts';
 
 const tags = ['Dead letters'];
 
-export function addDlqRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+export function addDlqRoutes(app: ApiApp, services: ApiServices, { cursors }: Shared): void {
   const { store } = services;
   const list = createDeliveryList(services, cursors, 'dlq');
 

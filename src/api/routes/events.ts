@@ -6,14 +6,13 @@ import type { Event } from '../../model/event.ts';
 import { toTypeSelection } from '../../model/event-type.ts';
 import type { TypeSelection } from '../../model/event-type.ts';
 import { SCHEDULED_PAGE } from '../../store/store.ts';
-import type { Cursors } from '../input/cursor.ts';
 import { pieceAccepted, pieceStored } from '../output/event-answer.ts';
 import { checkPattern, parseEvent, readKeyHeader } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { sendPieces } from '../output/pieces.ts';
 import type { Piece } from '../output/pieces.ts';
 import { present, presentEvent, presentEventWithDeliveries } from '../output/present.ts';
-import type { ApiApp } from '../route-config.ts';
+import type { ApiApp, Shared } from '../route-config.ts';
 import { delivery } from '../schemas/delivery.ts';
 import {
   acceptedEvent,
@@ -29,7 +28,7 @@ import { readTimeRange } from '../input/time-range.ts';
 
 const tags = ['Events'];
 
-export function addEventRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+export function addEventRoutes(app: ApiApp, services: ApiServices, { cursors }: Shared): void {
   const { store, acceptor, keepTraceparent } = services;
 
   app.post('/v1/events', acceptance, async ({ caller, body, headers, raw }, reply) => {

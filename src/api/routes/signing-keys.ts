@@ -4,10 +4,9 @@ import type { SigningKey } from '../../model/destination.ts';
 import { ApiError } from '../../model/error.ts';
 import { isId } from '../../model/id.ts';
 import type { DestinationId } from '../../model/id.ts';
-import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { present } from '../output/present.ts';
-import type { ApiApp } from '../route-config.ts';
+import type { ApiApp, Shared } from '../route-config.ts';
 import { OVERLAP_SECONDS_DEFAULT, rotatedSigningKey, rotationInput, signingKeyPage } from '../schemas/destination.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
 import type { ApiServices } from '../services.ts';
@@ -15,7 +14,7 @@ import { formatSecret, makeSigningKey, readSecret } from '../input/signing-secre
 
 const tags = ['Signing keys'];
 
-export function addSigningKeyRoutes(app: ApiApp, services: ApiServices, cursors: Cursors): void {
+export function addSigningKeyRoutes(app: ApiApp, services: ApiServices, { cursors }: Shared): void {
   app.post('/v1/destinations/:id/signing-keys/rotate', rotation, async ({ caller, params, body }, reply) => {
     const { overlap_seconds: overlapSeconds = OVERLAP_SECONDS_DEFAULT } = body;
     const secret = readSecret(body.signing_secret);

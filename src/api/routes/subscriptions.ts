@@ -9,14 +9,12 @@ import { idTime, isId } from '../../model/id.ts';
 import { SUBSCRIPTIONS_PER_DESTINATION_MAX } from '../../model/subscription.ts';
 import type { Subscription } from '../../model/subscription.ts';
 import { EMPTY_PAGE } from '../input/cursor.ts';
-import type { Cursors } from '../input/cursor.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { presentSubscription } from '../output/present.ts';
 import { piecePage, sendPieces } from '../output/pieces.ts';
-import type { TakeBreak } from '../output/pieces.ts';
 import { RawObject } from '../input/request-json.ts';
 import { LOCATION } from '../route-config.ts';
-import type { ApiApp } from '../route-config.ts';
+import type { ApiApp, Shared } from '../route-config.ts';
 import { closed, id, pageQuery } from '../schemas/fields.ts';
 import { subscription, subscriptionInput, subscriptionPage } from '../schemas/subscription.ts';
 import type { SubscriptionInput } from '../schemas/subscription.ts';
@@ -27,11 +25,7 @@ const tags = ['Subscriptions'];
 /** The serialiser is looked up by this object. */
 const SUBSCRIPTION: Record<string, unknown> = { ...subscription };
 
-export function addSubscriptionRoutes(
-  app: ApiApp,
-  services: ApiServices,
-  { cursors, takeBreak }: { cursors: Cursors; takeBreak: TakeBreak },
-): void {
+export function addSubscriptionRoutes(app: ApiApp, services: ApiServices, { cursors, takeBreak }: Shared): void {
   const { store } = services;
 
   app.post('/v1/subscriptions', creation, async ({ caller, body }, reply) => {
