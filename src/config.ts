@@ -95,9 +95,11 @@ export const SETTINGS = {
   DRAIN_TIMEOUT: duration('20s', { minMs: 0, maxMs: 600_000 }, 'wait for what is on the wire after SIGTERM'),
   DISK_RESERVE: size('256MB', 'free disk space kept for results: below it new events are refused'),
   PAYLOAD_CACHE: size('64MB', 'memory for bodies that are about to be sent'),
+  // Less than the minimum would refuse the longest batch for ever, and `128`, meant as megabytes, every request.
   REQUEST_BUFFER: size(
     '128MB',
     'memory for requests that are being read and answers that are not yet taken; more are refused with 503',
+    '8MB',
   ),
   DASHBOARD: choice('on', ['on', 'off'], 'serve the dashboard at /'),
   DASHBOARD_HOSTS: setting('', {
@@ -350,13 +352,20 @@ function duration(fallback: string, range: { minMs: number; maxMs: number }, mea
 
 const SIZE_UNITS: Record<string, number> = { '': 1, KB: 1_024, MB: 1_024 ** 2, GB: 1_024 ** 3 };
 
-function size(fallback: string, meaning: string): Setting<number> {
+function size(fallback: string, meaning: string, min = '0'): Setting<number> {
   const parse = (given: string): number => {
-    const match = /^(\d{1,12})(KB|MB|GB|)$/.exec(given);
-    if (match === null) throw new Error(`"${given}" is not a size; write a number of bytes, or 64MB, 2GB`);
-    return Number(match[1]) * SIZE_UNITS[match[2]!]!;
+    const value = parseSize(given);
+    if (value === null) throw new Error(`"${given}" is not a size; write a number of bytes, or 64MB, 2GB`);
+    if (value < parseSize(min)!) throw new Error(`${value} bytes are too few; write at least ${min}`);
+    return value;
   };
-  return setting(fallback, { unit: 'bytes', value: 'SIZE', meaning, parse });
+  return setting(fallback, { unit: min === '0' ? 'bytes' : `bytes, at least ${min}`, value: 'SIZE', meaning, parse });
+}
+
+/** Null: no size. */
+function parseSize(given: string): number | null {
+  const match = /^(\d{1,12})(KB|MB|GB|)$/.exec(given);
+  return match === null ? null : Number(match[1]) * SIZE_UNITS[match[2]!]!;
 }
 
 function subnets(fallback: string, meaning: string): Setting<string[]> {
