@@ -23,7 +23,7 @@ export function completionOf(entries: () => readonly (CommandEntry | GroupEntry)
     examples: [
       'completion bash >> ~/.bash_completion',
       'completion zsh > "${fpath[1]}/_postrider"',
-      'completion fish > ~/.config/fish/completions/postrider.fish',
+      'completion fish > ~/.config/fish/conf.d/postrider.fish',
     ],
     words: ['SHELL'],
     async run(line) {
