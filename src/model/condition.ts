@@ -72,15 +72,23 @@ type SummaryInput = {
 
 /** One sentence without a full stop: `refuses connections since 14:02 UTC; 1,204 wait; next try in 40 s`. */
 export function summaryOf({ state, destination, condition, now }: SummaryInput): string {
-  const { unfinished, heldUntil } = condition;
+  const { activity, failingSince, unfinished, heldUntil } = condition;
   const waits = unfinished === 0 ? [] : [unfinished === 1 ? '1 waits' : `${unfinished.toLocaleString('en')} wait`];
   const nextAt = nextAttemptOf(destination, condition, now);
   const next = nextAt === null ? [] : [nextAt <= now ? 'next try now' : `next try in ${duration(nextAt - now)}`];
   if (state === 'paused') return [pausedBecause(destination, condition, now), ...waits].join('; ');
   if (state === 'failing') return [failsHow(condition, now), ...waits, ...next].join('; ');
   if (state === 'idle') return ['nothing was sent in 24 hours', ...waits, ...next].join('; ');
-  const held = heldUntil !== null && heldUntil > now ? `asked to wait for ${duration(heldUntil - now)} more` : null;
-  return [held ?? 'works', ...waits].join('; ');
+  if (heldUntil !== null && heldUntil > now) {
+    return [`asked to wait for ${duration(heldUntil - now)} more`, ...waits].join('; ');
+  }
+  // One or two failures do not make it failing; but whoever looks right after them must not read that it works.
+  if (failingSince !== null) {
+    const failure = activity?.lastFailure ?? null;
+    const how = failure === null ? '' : `: ${describeFailure(failure)}`;
+    return [`the last attempt failed${how}`, ...waits, ...next].join('; ');
+  }
+  return ['works', ...waits].join('; ');
 }
 
 function pausedBecause(

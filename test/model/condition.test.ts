@@ -123,10 +123,22 @@ describe('the summary of a destination', () => {
     );
   });
 
+  test('of one that has just failed says so before it counts as failing', () => {
+    const failed = { failingSince: NOW - 1_000, failureCount: 1, unfinished: 1, dueAt: NOW + 4_000 };
+    assert.equal(active('healthy', failed), 'the last attempt failed; 1 waits; next try in 4 s');
+    assert.equal(
+      active('healthy', conditionOf(failed, 'bad_status', 500)),
+      'the last attempt failed: answers 500; 1 waits; next try in 4 s',
+    );
+  });
+
   test('of one that is well says so, or what it waits for', () => {
     assert.equal(active('healthy', {}), 'works');
     assert.equal(active('healthy', { unfinished: 12, dueAt: NOW }), 'works; 12 wait');
-    assert.equal(active('healthy', { heldUntil: NOW + 90_000, unfinished: 5 }), 'asked to wait for 90 s more; 5 wait');
+    assert.equal(
+      active('healthy', { heldUntil: NOW + 90_000, failingSince: NOW, unfinished: 5 }),
+      'asked to wait for 90 s more; 5 wait',
+    );
     assert.equal(active('idle', {}), 'nothing was sent in 24 hours');
     assert.equal(
       active('idle', { unfinished: 1, dueAt: NOW + 2 * DAY }),
