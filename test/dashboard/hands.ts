@@ -7,6 +7,8 @@ export type Hand = {
   press(target: Locator): Promise<void>;
   choose(target: Locator, label: string): Promise<void>;
   write(target: Locator, text: string): Promise<void>;
+  /** In a combobox: `text` is written, and what it leads to chosen. */
+  find(target: Locator, text: string, option: string): Promise<void>;
 };
 
 /** More than any page of the journeys has to stop at. */
@@ -17,6 +19,10 @@ export const mouse: Hand = {
   press: (target) => target.click(),
   choose: async (target, label) => void (await target.selectOption(label)),
   write: (target, text) => target.fill(text),
+  find: async (target, text, option) => {
+    await target.fill(text);
+    await target.page().getByRole('option', { name: option }).click();
+  },
 };
 
 /** Tab, Enter, and what one types: nothing else is known of the page than where the focus is. */
@@ -35,6 +41,18 @@ export const keyboard: Hand = {
     await walkTo(target);
     await target.page().keyboard.press('Control+A');
     await target.page().keyboard.insertText(text);
+  },
+  find: async (target, text, option) => {
+    await keyboard.write(target, text);
+    const page = target.page();
+    const wanted = page.getByRole('option', { name: option });
+    await wanted.waitFor();
+    const isHighlighted = wanted.and(page.locator('[data-highlighted]'));
+    for (let step = 0; (await isHighlighted.count()) === 0; step++) {
+      assert.ok(step < STEPS_MAX, `${option} is not reached by an arrow key`);
+      await page.keyboard.press('ArrowDown');
+    }
+    await page.keyboard.press('Enter');
   },
 };
 

@@ -44,7 +44,7 @@ export const deliveriesQuery = (mode: Mode, query: Query) => list<Delivery>(mode
 export const dlqQuery = (mode: Mode, query: Query) => list<Delivery>(mode, '/v1/dlq', query);
 export const eventsQuery = (mode: Mode, query: Query) => list<PostriderEvent>(mode, '/v1/events', query);
 export const destinationsQuery = (mode: Mode, query: Query) => list<Destination>(mode, '/v1/destinations', query);
-/** To choose among: where there are more, the id of another can be written. */
+/** To choose among before anything is written. */
 export const choicesQuery = (mode: Mode) => ({
   ...list<Destination>(mode, '/v1/destinations', {}, PAGE_SIZE_MAX),
   staleTime: SELDOM,

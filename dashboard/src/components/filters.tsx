@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useId, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Search } from '../router.tsx';
+import { DestinationPicker } from './destination-picker.tsx';
 
 const TYPING_MS = 400;
 
@@ -56,6 +57,12 @@ export function SelectFilter(props: { name: string; label: string; any: string; 
       </select>
     </div>
   );
+}
+
+export function DestinationFilter() {
+  const [{ destination_id: value = '' }, change] = useFilters();
+  const onChange = (id: string): void => change({ destination_id: id });
+  return <DestinationPicker label="Destination" any="Any destination" value={value} onChange={onChange} />;
 }
 
 /** Takes effect when typing pauses. */

@@ -1,11 +1,9 @@
 // New deliveries of old events: for a destination that was added later, or lost what it had.
-import { useQuery } from '@tanstack/react-query';
 import { answerOf, api } from '../api/client.ts';
-import { choicesQuery } from '../api/queries.ts';
 import { BulkOperationButton } from './bulk-operation.tsx';
+import { DestinationPicker } from './destination-picker.tsx';
 import { useMode } from './environment.ts';
-import { Field, SelectField } from './field.tsx';
-import { nameOf } from './show.tsx';
+import { Field } from './field.tsx';
 import { lastHours, SpanFields } from './span-fields.tsx';
 import type { SpanChoice } from './span-fields.tsx';
 
@@ -39,8 +37,6 @@ export function ReplayEventsButton({ type }: { type: string }) {
 }
 
 function Fields({ draft, change }: { draft: Draft; change: (draft: Draft) => void }) {
-  const { data } = useQuery(choicesQuery(useMode()));
-  const isOther = draft.destinationId !== '' && !data?.data.some(({ id }) => id === draft.destinationId);
   return (
     <>
       <p>New deliveries are made, by the subscriptions as they are now. Receivers see the same webhook-id again.</p>
@@ -51,27 +47,12 @@ function Fields({ draft, change }: { draft: Draft; change: (draft: Draft) => voi
         onChange={({ target }) => change({ ...draft, type: target.value })}
       />
       <SpanFields label="Accepted" span={draft.span} onChange={(span) => change({ ...draft, span })} />
-      <SelectField
+      <DestinationPicker
         label="To"
+        any="All that match"
         value={draft.destinationId}
-        onChange={({ target }) => change({ ...draft, destinationId: target.value })}
-      >
-        <option value="">All that match</option>
-        {data?.data.map((destination) => (
-          <option key={destination.id} value={destination.id}>
-            {nameOf(destination)}
-          </option>
-        ))}
-        {isOther && <option value={draft.destinationId}>{draft.destinationId}</option>}
-      </SelectField>
-      {data?.has_more && (
-        <Field
-          label="Or by its id"
-          placeholder="dst_…"
-          value={draft.destinationId}
-          onChange={({ target }) => change({ ...draft, destinationId: target.value.trim() })}
-        />
-      )}
+        onChange={(destinationId) => change({ ...draft, destinationId })}
+      />
       <label className="choice">
         <input
           type="checkbox"

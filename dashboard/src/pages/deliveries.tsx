@@ -4,9 +4,16 @@ import { answerOf, api } from '../api/client.ts';
 import { deliveriesQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';
-import { DestinationFilter } from '../components/destination-filter.tsx';
 import { useMay, useMode } from '../components/environment.ts';
-import { Filters, PeriodFilter, requestOf, SelectFilter, TextFilter, useFilters } from '../components/filters.tsx';
+import {
+  DestinationFilter,
+  Filters,
+  PeriodFilter,
+  requestOf,
+  SelectFilter,
+  TextFilter,
+  useFilters,
+} from '../components/filters.tsx';
 import { Page } from '../components/page.tsx';
 import { ListFault, Pager } from '../components/pager.tsx';
 import { BulkBar, useSelection } from '../components/select-many.tsx';

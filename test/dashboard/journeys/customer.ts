@@ -59,7 +59,7 @@ for (const [number, hand] of [mouse, keyboard].entries()) {
     await api.deliveryWhen(id, ({ attempt_count: count }) => count === 1);
     await page.goto('/test');
     await hand.press(page.getByRole('link', { name: 'Deliveries', exact: true }));
-    await hand.choose(page.getByLabel('Destination', { exact: true }), name);
+    await hand.find(page.getByLabel('Destination', { exact: true }), name, name);
     await page.waitForURL(/destination_id=/);
     await hand.choose(page.getByLabel('Status', { exact: true }), 'Retrying');
     await page.waitForURL(/status=retrying/);

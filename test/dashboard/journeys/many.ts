@@ -1,7 +1,9 @@
 // More than a page has room for: it says so, and leads to the rest.
 import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
 import type { DeliveryWithRetries } from '../../e2e/api.ts';
 import { ok, startReceiver } from '../../e2e/receiver.ts';
+import { keyboard, mouse } from '../hands.ts';
 import { api, journey, scope, traffic } from '../stage.ts';
 
 type Now = { troubles: { destination_id: string }[] };
@@ -59,21 +61,92 @@ journey('of very many attempts the last ones are shown, and the first on request
 });
 
 const DESTINATIONS = 2_101;
+const OLDEST = `dst_${DESTINATIONS - 1}`;
 
-journey('a search of destinations says how many it looked at, and goes on to the oldest', async ({ page }) => {
+/** Instead of those that there are. What is asked for of their list is noted. */
+async function serveMany(page: Page): Promise<string[]> {
   const { brokenDestination } = traffic();
   const destinations = Array.from({ length: DESTINATIONS }, (_, index) => ({
     ...brokenDestination,
     id: `dst_${index}`,
     name: index === DESTINATIONS - 1 ? 'The oldest of all' : `Customer ${index}`,
+    url: `https://example.com/hooks/no-${index}`,
   }));
+  const asked: string[] = [];
   await page.route('**/v1/destinations?**', (route) => {
     const { searchParams: query } = new URL(route.request().url());
+    asked.push(query.get('cursor') ?? 'first');
     const from = Number(query.get('cursor') ?? 0);
     const data = destinations.slice(from, from + Number(query.get('limit')));
     const next = from + data.length < DESTINATIONS ? String(from + data.length) : null;
     return route.fulfill({ json: { data, has_more: next !== null, next_cursor: next } });
   });
+  await page.route(/\/v1\/destinations\/dst_\d+$/, (route) =>
+    route.fulfill({ json: destinations.find(({ id }) => route.request().url().endsWith(`/${id}`)) }),
+  );
+  return asked;
+}
+
+for (const hand of [mouse, keyboard]) {
+  journey(`of thousands of destinations any can be chosen, ${hand.name}`, async ({ page }) => {
+    const asked = await serveMany(page);
+    const { brokenDestination } = traffic();
+    const field = page.getByRole('combobox', { name: 'Destination', exact: true });
+    await page.goto('/test/deliveries');
+    await page.getByRole('table', { name: 'Deliveries' }).waitFor();
+    assert.deepEqual(asked, [], 'nothing is read before it is asked for');
+    await hand.find(field, 'HOOKS/no-2100', 'Search 2,000 more');
+    await page.getByRole('option', { name: 'The oldest of all' }).waitFor();
+    await page.getByRole('status').getByText('1 found, all 2,101 searched.').waitFor();
+    assert.ok(asked.length <= 23, `${asked.length} requests for 22 pages and the newest`);
+    await hand.find(field, 'oldest of', 'The oldest of all');
+    await page.waitForURL(({ searchParams }) => searchParams.get('destination_id') === OLDEST);
+    await field.and(page.locator(':focus')).waitFor();
+    await page.getByText('None match').waitFor();
+    await page.reload();
+    await page.locator('[role=combobox][value="The oldest of all"]').waitFor();
+    await page.goto('/test/dlq');
+    await hand.find(field, brokenDestination.id, 'Northwind warehouse');
+    await page.waitForURL(({ searchParams }) => searchParams.get('destination_id') === brokenDestination.id);
+    await page.getByRole('table', { name: 'Dead letters' }).waitFor();
+    await field.fill('');
+    await page.waitForURL(({ search }) => search === '');
+  });
+}
+
+journey(
+  'events are not replayed to all, where Enter is pressed on a destination that is not found',
+  async ({ page }) => {
+    const { brokenDestination } = traffic();
+    const asked: { destination_ids?: string[]; dry_run: boolean }[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') asked.push(request.postDataJSON() as (typeof asked)[number]);
+    });
+    await page.goto('/test/events');
+    await page.getByRole('button', { name: 'Replay many' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Replay events' });
+    await dialog.getByRole('checkbox').uncheck();
+    await dialog.getByRole('button', { name: 'Replay them' }).and(page.locator(':enabled')).waitFor();
+    const to = dialog.getByRole('combobox', { name: 'To' });
+    await to.fill('nobody');
+    await page.getByRole('status').getByText('0 found').waitFor();
+    await page.keyboard.press('Enter');
+    await to.fill(brokenDestination.id);
+    await page.getByRole('option', { name: 'Northwind warehouse' }).waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.locator('[role=combobox][value="Northwind warehouse"]').waitFor();
+    await page.waitForRequest((request) => request.postData()?.includes(brokenDestination.id) === true);
+    assert.ok(asked.every(({ dry_run: isDry }) => isDry));
+    await to.press('ArrowDown');
+    await page.getByRole('option', { name: 'All that match' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('option', { name: 'All that match' }).waitFor({ state: 'detached' });
+    await dialog.waitFor();
+  },
+);
+
+journey('a search of destinations says how many it looked at, and goes on to the oldest', async ({ page }) => {
+  await serveMany(page);
   await page.goto('/test');
   await page.getByRole('button', { name: /^Search/ }).click();
   const search = page.getByRole('combobox', { name: 'Search', exact: true });
