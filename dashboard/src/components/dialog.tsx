@@ -53,13 +53,15 @@ type ConfirmProps = {
   children: ReactNode;
   /** What the button that does it says. */
   confirm: string;
+  /** What the one says that does not. */
+  dismiss?: string;
   danger?: boolean;
   className?: string;
   act: () => Promise<unknown>;
 };
 
 /** A button that asks before it acts, and shows what was refused. */
-export function ConfirmButton({ label, of, title, children, confirm, danger = false, className, act }: ConfirmProps) {
+export function ConfirmButton({ label, of, title, className, danger = false, ...body }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -72,17 +74,15 @@ export function ConfirmButton({ label, of, title, children, confirm, danger = fa
         {label}
       </button>
       <Dialog title={title} open={isOpen} onClose={() => setOpen(false)}>
-        <ConfirmBody confirm={confirm} danger={danger} act={act} onDone={() => setOpen(false)}>
-          {children}
-        </ConfirmBody>
+        <ConfirmBody {...body} danger={danger} onDone={() => setOpen(false)} />
       </Dialog>
     </>
   );
 }
 
-type BodyProps = Pick<ConfirmProps, 'children' | 'confirm' | 'danger' | 'act'> & { onDone: () => void };
+type BodyProps = Omit<ConfirmProps, 'label' | 'of' | 'title' | 'className'> & { onDone: () => void };
 
-function ConfirmBody({ children, confirm, danger, act, onDone }: BodyProps) {
+function ConfirmBody({ children, confirm, dismiss = 'Cancel', danger, act, onDone }: BodyProps) {
   const { run, isBusy, error } = useOnce(async () => {
     await act();
     onDone();
@@ -93,7 +93,7 @@ function ConfirmBody({ children, confirm, danger, act, onDone }: BodyProps) {
       <Fault error={error} />
       <div className="actions">
         <button type="button" className="button quiet" onClick={onDone}>
-          Cancel
+          {dismiss}
         </button>
         <button
           type="button"

@@ -97,9 +97,10 @@ export function nameOf({ name, url }: Pick<Destination, 'name' | 'url'>): string
   return visible(name?.trim() || hostOf(url));
 }
 
-/** For what is said of it: `DestinationLink` shows the same. */
-export function useDestinationName(id: string): string {
-  const { data } = useQuery({ ...destinationQuery(useMode(), id), enabled: useMay()('read') });
+/** For what is said of it: `DestinationLink` shows the same. Of no id, no name. */
+export function useDestinationName(id = ''): string {
+  const may = useMay();
+  const { data } = useQuery({ ...destinationQuery(useMode(), id), enabled: id !== '' && may('read') });
   return data === undefined ? shortId(id) : nameOf(data);
 }
 

@@ -3,13 +3,14 @@ import { useSearch } from '@tanstack/react-router';
 import { answerOf, api } from '../api/client.ts';
 import type { Operation } from '../api/client.ts';
 import { operationsQuery } from '../api/queries.ts';
+import { ConfirmButton } from '../components/dialog.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { pick } from '../components/filters.tsx';
 import { useRefusal } from '../components/notices.tsx';
 import { OperationProgress } from '../components/operation-progress.tsx';
 import { Page } from '../components/page.tsx';
 import { ListFault, Pager } from '../components/pager.tsx';
-import { Badge, DestinationLink, Empty, Time } from '../components/show.tsx';
+import { Badge, DestinationLink, Empty, Time, useDestinationName } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
 import { DEAD_REASON } from '../words/outcomes.ts';
@@ -101,16 +102,18 @@ function Row({ operation }: { operation: Operation }) {
 }
 
 function Request({ request }: Pick<Operation, 'request'>) {
-  const { destination_id: destinationId, destination_ids: destinationIds = [] } = request;
-  const ids = destinationId === undefined ? destinationIds : [destinationId];
   return (
     <>
-      {ids.map((id) => (
+      {destinationsOf(request).map((id) => (
         <DestinationLink key={id} id={id} />
       ))}
       <div className="muted small">{inWords(request)}</div>
     </>
   );
+}
+
+function destinationsOf({ destination_id: id, destination_ids: ids = [] }: Operation['request']): string[] {
+  return id === undefined ? ids : [id];
 }
 
 function inWords({ event_type: type, dead_reason: reason, since, until, ...rest }: Operation['request']): string {
@@ -131,24 +134,40 @@ function Actions({ operation }: { operation: Operation }) {
   const may = useMay();
   const refuse = useRefusal();
   const client = useQueryClient();
+  const { kind, request } = operation;
+  const about = `${KIND[kind]} ${useDestinationName(destinationsOf(request)[0])} ${inWords(request)}`;
   if (!may('operate') || operation.finished_at !== null) return null;
   const turn = async (verb: 'cancel' | 'pause' | 'resume'): Promise<void> => {
     try {
       await answerOf(api(mode).POST(`/v1/operations/{id}/${verb}`, { params: { path: { id: operation.id } } }));
-    } catch (error) {
-      refuse(error);
+    } finally {
+      await client.invalidateQueries({ queryKey: [mode, '/v1/operations'] });
     }
-    await client.invalidateQueries({ queryKey: [mode, '/v1/operations'] });
   };
   const isRunning = operation.status === 'running';
+  const label = isRunning ? 'Pause' : 'Resume';
   return (
     <div className="row">
-      <button type="button" className="button slim" onClick={() => void turn(isRunning ? 'pause' : 'resume')}>
-        {isRunning ? 'Pause' : 'Resume'}
+      <button
+        type="button"
+        className="button slim"
+        aria-label={`${label} ${about}`}
+        onClick={() => void turn(isRunning ? 'pause' : 'resume').catch(refuse)}
+      >
+        {label}
       </button>
-      <button type="button" className="button slim" onClick={() => void turn('cancel')}>
-        Cancel
-      </button>
+      <ConfirmButton
+        label="Cancel"
+        of={about}
+        title={`Cancel the ${KIND[kind].toLowerCase()}`}
+        confirm="Cancel it"
+        dismiss="Go on with it"
+        danger
+        className="button slim"
+        act={() => turn('cancel')}
+      >
+        <p>What it has sent stays sent. What it has not come to stays as it is, and it cannot be resumed.</p>
+      </ConfirmButton>
     </div>
   );
 }

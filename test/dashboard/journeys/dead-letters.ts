@@ -74,3 +74,34 @@ journey('of what is selected, how much was refused is said, and why', async ({ p
   await page.getByRole('button', { name: 'Retry now' }).click();
   await page.getByText('Retry now: 1 of 1 delivery refused. Too many requests.').waitFor();
 });
+
+journey('an operation is cancelled when that is confirmed, and its buttons say which one it is', async ({ page }) => {
+  const receiver = await startReceiver(scope, (request) => request.answer(500));
+  const destination = await api.subscribed(receiver.url, 'armour.cancelled', {
+    name: 'Wayne enterprises',
+    ...ONE_RETRY,
+  });
+  for (let event = 0; event < EVENTS; event++) {
+    const id = await api.publishToOne('armour.cancelled', { event });
+    await api.deliveryWhen(id, ({ status }) => status === 'dead');
+  }
+  const asked = { destination_id: destination.id, per_second: 1 };
+  const { id } = await api.expect<{ id: string }>(202, 'POST', '/v1/dlq/replay', asked);
+  // It stays until it is cancelled.
+  await api.expect(200, 'POST', `/v1/operations/${id}/pause`);
+  await page.goto('/test/operations');
+  const about = 'Replay of dead letters Wayne enterprises 1 a second';
+  await page.getByRole('button', { name: `Resume ${about}`, exact: true }).waitFor();
+  const cancel = page.getByRole('button', { name: `Cancel ${about}`, exact: true });
+  const dialog = page.getByRole('dialog', { name: 'Cancel the replay of dead letters' });
+  const read = (): Promise<{ status: string }> => api.expect(200, 'GET', `/v1/operations/${id}`);
+  await cancel.click();
+  await dialog.getByRole('button', { name: 'Go on with it' }).click();
+  await cancel.and(page.locator(':focus')).waitFor();
+  assert.equal((await read()).status, 'paused', 'nothing was confirmed');
+  await cancel.click();
+  await dialog.getByRole('button', { name: 'Cancel it' }).click();
+  await page.getByRole('row', { name: 'Wayne enterprises' }).getByText('Cancelled', { exact: true }).waitFor();
+  await page.locator('main:focus').waitFor();
+  assert.equal((await read()).status, 'cancelled');
+});
