@@ -10,6 +10,7 @@ import { AllOfEvent, DeliveryTable } from '../components/delivery-table.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { JsonView } from '../components/json-view.tsx';
 import { useNotice, useRefusal } from '../components/notices.tsx';
+import { useOnce } from '../components/once.ts';
 import { Card, Page } from '../components/page.tsx';
 import { CopyButton, DestinationLink, Fault, FullTime, Id, StatusBadge } from '../components/show.tsx';
 import { usePreferences } from '../preferences.ts';
@@ -115,7 +116,6 @@ function Actions({ delivery, isDeleted }: { delivery: DeliveryWithRetries; isDel
   const refuse = useRefusal();
   const client = useQueryClient();
   const { data: event } = useQuery(eventQuery(mode, delivery.event_id));
-  if (!may('operate') || isDeleted || event?.body === null) return null;
   const send = async (isReplay: boolean): Promise<void> => {
     const { id } = delivery;
     try {
@@ -128,13 +128,16 @@ function Actions({ delivery, isDeleted }: { delivery: DeliveryWithRetries; isDel
     }
     await client.invalidateQueries({ queryKey: deliveryQuery(mode, id).queryKey });
   };
+  const retry = useOnce(() => send(false));
+  const replay = useOnce(() => send(true));
+  if (!may('operate') || isDeleted || event?.body === null) return null;
   return (
     <>
-      <button type="button" className="button" onClick={() => void send(false)}>
+      <button type="button" className="button" aria-disabled={retry.isBusy} onClick={retry.run}>
         Retry now
       </button>
       {delivery.status === 'dead' && (
-        <button type="button" className="button primary" onClick={() => void send(true)}>
+        <button type="button" className="button primary" aria-disabled={replay.isBusy} onClick={replay.run}>
           Replay with all its retries
         </button>
       )}

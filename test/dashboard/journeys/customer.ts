@@ -168,6 +168,9 @@ journey('what is pressed again before there is an answer is done once', async ({
     }
     await route.continue();
   });
+  const { deadId } = traffic();
+  await page.goto(`/test/deliveries/${deadId}`);
+  await page.getByRole('button', { name: 'Retry now' }).dblclick();
   await page.goto('/test/send');
   await page.getByLabel('Type').fill('order.paid');
   await page.getByRole('button', { name: 'Send to test' }).dblclick();
@@ -180,7 +183,7 @@ journey('what is pressed again before there is an answer is done once', async ({
   await page.getByRole('button', { name: 'Replay them' }).and(page.locator(':enabled')).dblclick();
   answer();
   await page.getByText('It goes on when this is closed').waitFor();
-  assert.deepEqual(asked, ['/v1/events', '/v1/api-keys', '/v1/events/replay']);
+  assert.deepEqual(asked, [`/v1/deliveries/${deadId}/retry`, '/v1/events', '/v1/api-keys', '/v1/events/replay']);
 });
 
 journey('a blank behind what a list is filtered by does not lead back from its second page', async ({ page }) => {
