@@ -15,11 +15,17 @@ export function JsonView({ text, label }: { text: string; label: string }) {
     <div className="stack-small">
       <div className="row">
         {pretty !== null && (
-          <button type="button" className="button slim" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
+          <button
+            type="button"
+            className="button slim"
+            aria-label={`Raw ${label}`}
+            aria-pressed={isRaw}
+            onClick={() => setRaw(!isRaw)}
+          >
             Raw
           </button>
         )}
-        <CopyButton text={text} />
+        <CopyButton text={text} of={label} />
       </div>
       <pre className="code" tabIndex={0} aria-label={label}>
         {shown.slice(0, SHOWN_MAX)}

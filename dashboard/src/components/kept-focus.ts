@@ -1,7 +1,10 @@
 import { useEffect } from 'react';
 import type { RefObject } from 'react';
 
-/** Where a control goes by what it did, as a row does that it removed, its focus goes to the page and not to nowhere. */
+/**
+ * Where a control goes by what it did, as a row does that it removed, its focus goes to the page and not to nowhere; that
+ * of a form in a dialog, which shows something else then, to the dialog.
+ */
 export function useKeptFocus(main: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     let last: EventTarget | null = null;
@@ -11,7 +14,9 @@ export function useKeptFocus(main: RefObject<HTMLElement | null>): void {
       last = null;
       // A dialog that closes gives the focus back by itself, a little later.
       requestAnimationFrame(() => {
-        if (document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+        if (document.activeElement !== document.body) return;
+        const dialogs = document.querySelectorAll<HTMLElement>('[role=dialog][data-open]');
+        ([...dialogs].at(-1) ?? main.current)?.focus({ preventScroll: true });
       });
     });
     addEventListener('focusin', onFocus);

@@ -58,7 +58,7 @@ export function Secret({ secret, onDone }: { secret: string; onDone: () => void 
             {name}
           </button>
         ))}
-        <CopyButton text={snippet} />
+        <CopyButton text={snippet} of={`what verifies in ${language}`} />
       </div>
       <pre className="code" tabIndex={0} aria-label={`Verification in ${language}`}>
         {snippet}

@@ -121,7 +121,7 @@ export function DestinationLink({ id, className = 'cut' }: { id: string; classNa
   );
 }
 
-export function CopyButton({ text, label = 'Copy', className = 'button slim' }: CopyProps) {
+export function CopyButton({ text, label = 'Copy', of, className = 'button slim' }: CopyProps) {
   const notice = useNotice();
   const copy = async (): Promise<void> => {
     try {
@@ -132,18 +132,24 @@ export function CopyButton({ text, label = 'Copy', className = 'button slim' }: 
     }
   };
   return (
-    <button type="button" className={className} onClick={() => void copy()}>
+    <button
+      type="button"
+      className={className}
+      aria-label={of === undefined ? undefined : `${label} ${of}`}
+      onClick={() => void copy()}
+    >
       {label}
     </button>
   );
 }
-type CopyProps = { text: string; label?: string; className?: string };
+/** `of`: what it copies, for who hears the button and does not see what is beside it. */
+type CopyProps = { text: string; label?: string; of?: string; className?: string };
 
 export function Id({ id }: { id: string }) {
   return (
     <span className="row">
       <code>{id}</code>
-      <CopyButton text={id} />
+      <CopyButton text={id} of={id} />
     </span>
   );
 }

@@ -83,6 +83,29 @@ journey('what opens above a page is accessible, and gives the focus back', async
   assert.deepEqual(barriers, []);
 });
 
+journey('what a dialog shows after its form has the focus, and gives it back', async ({ page }) => {
+  const dialog = page.getByRole('dialog');
+  const isFocused = page.locator(':focus');
+  await page.goto('/test/keys');
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await dialog.getByRole('button', { name: 'Create' }).press('Enter');
+  await dialog.getByText('Copy it now').waitFor();
+  await dialog.and(isFocused).waitFor();
+  await dialog.getByRole('button', { name: 'Done' }).press('Enter');
+  await page.getByRole('button', { name: 'Create a key' }).and(isFocused).waitFor();
+
+  await api.subscribed((await startReceiver(scope, ok)).url, 'focus.kept');
+  await api.publish('focus.kept', {});
+  await page.goto('/test/events?type=focus.kept');
+  await page.getByRole('button', { name: 'Replay many' }).click();
+  await dialog.getByRole('checkbox').uncheck();
+  await dialog.getByRole('button', { name: 'Replay them' }).and(page.locator(':enabled')).press('Enter');
+  await dialog.getByText('It goes on when this is closed').waitFor();
+  await dialog.and(isFocused).waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).press('Enter');
+  await page.getByRole('button', { name: 'Replay many' }).and(isFocused).waitFor();
+});
+
 journey('Tab goes through a page in the order in which it is read, and the focus is seen', async ({ page }) => {
   const { deadId, brokenDestination } = traffic();
   for (const path of ['', '/deliveries', `/deliveries/${deadId}`, `/destinations/${brokenDestination.id}`, '/dlq']) {
@@ -104,12 +127,12 @@ journey('Tab goes through a page in the order in which it is read, and the focus
   }
 });
 
-/** As they are heard one after another, without their rows. */
-const BUTTONS_OF_ROWS = `[...document.querySelectorAll('main table button')].map((button) =>
+/** As they are heard one after another, without what is around them. */
+const BUTTONS = `[...document.querySelectorAll('main button')].map((button) =>
   button.getAttribute('aria-label') ?? button.textContent)`;
 
-journey('of the buttons in rows each says what it is about', async ({ page }) => {
-  const { brokenDestination } = traffic();
+journey('of the buttons of a page each says what it is about', async ({ page }) => {
+  const { brokenDestination, deadId } = traffic();
   await api.subscribe(brokenDestination, 'row.one', { '$.n': 1 });
   await api.subscribe(brokenDestination, 'row.two', { '$.n': 1 });
   const admin = new Api(service, await createKey(service, 'test', 'admin'));
@@ -119,11 +142,12 @@ journey('of the buttons in rows each says what it is about', async ({ page }) =>
     [`/destinations/${brokenDestination.id}`]: 'Try row.two {"$.n":1}',
     '/dlq': 'Replay Northwind warehouse: Retries exhausted',
     '/keys': /^Revoke Of a row, pr_test_/,
+    [`/deliveries/${deadId}`]: 'Raw Body of the request',
   };
   for (const [path, name] of Object.entries(shown)) {
     await page.goto(`/test${path}`);
     await page.getByRole('button', { name, exact: true }).waitFor();
-    const names = (await page.evaluate(BUTTONS_OF_ROWS)) as string[];
+    const names = (await page.evaluate(BUTTONS)) as string[];
     assert.deepEqual(names, [...new Set(names)], path);
   }
 });
