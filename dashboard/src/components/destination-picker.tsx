@@ -62,6 +62,8 @@ export function DestinationPicker({ label, any, value, onChange }: Props) {
       >
         <Combobox.Input
           id={id}
+          // The label is hidden from screen readers while the choices are shown, as is all else.
+          aria-label={label}
           className="input"
           placeholder={any}
           spellCheck={false}
@@ -71,8 +73,8 @@ export function DestinationPicker({ label, any, value, onChange }: Props) {
         />
         <Combobox.Portal>
           <Combobox.Positioner className="above" align="start" sideOffset={4}>
-            <Combobox.Popup className="choices" aria-label={label}>
-              <Combobox.List>
+            <Combobox.Popup className="choices">
+              <Combobox.List aria-label={label}>
                 {(choice: Choice) => (
                   <Combobox.Item key={choice.id} value={choice}>
                     <span className="cut">{choice.label}</span>

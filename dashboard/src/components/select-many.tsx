@@ -35,6 +35,7 @@ export function BulkBar({ chosen, clear, verb, act, onDone }: Props) {
   const refuse = useRefusal();
   if (chosen.size === 0 && left === null) return null;
   const run = async (): Promise<void> => {
+    if (left !== null) return;
     const ids = [...chosen];
     const refusals: unknown[] = [];
     setLeft(ids.length);
@@ -59,7 +60,7 @@ export function BulkBar({ chosen, clear, verb, act, onDone }: Props) {
         <button type="button" className="button quiet" onClick={clear}>
           Clear
         </button>
-        <button type="button" className="button primary" disabled={left !== null} onClick={() => void run()}>
+        <button type="button" className="button primary" aria-disabled={left !== null} onClick={() => void run()}>
           {verb}
         </button>
       </div>

@@ -201,6 +201,26 @@ journey('what is told by a shape is to be seen in forced colours', async ({ page
   assert.notEqual(color, ground);
 });
 
+journey(
+  'a field to choose a destination has a name while the choices are shown, and one of them is marked',
+  async ({ page }) => {
+    const session = await page.context().newCDPSession(page);
+    await page.setViewportSize({ width: 720, height: 450 });
+    await page.goto('/test/events');
+    await page.getByRole('button', { name: 'Replay many' }).click();
+    await page.getByRole('combobox', { name: 'To' }).fill('northwind');
+    const option = page.getByRole('option', { name: 'Northwind warehouse' });
+    await option.waitFor();
+    await option.and(page.locator('[data-highlighted]')).waitFor();
+    const { nodes } = await session.send('Accessibility.getFullAXTree');
+    const names = ['combobox', 'listbox'].map((role) => nodes.find((node) => node.role?.value === role)?.name?.value);
+    assert.deepEqual(names, ['To', 'To']);
+    assert.notEqual(await option.evaluate('(element) => getComputedStyle(element).outlineStyle'), 'none');
+    const [list, choice] = [await page.getByRole('listbox').boundingBox(), await option.boundingBox()];
+    assert.ok(list!.height >= choice!.height, 'there is room for one at 200 %');
+  },
+);
+
 journey('a page is printed dark on white, without what is there to be pressed', async ({ page }) => {
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   await page.goto(`/test/deliveries/${traffic().deadId}`);

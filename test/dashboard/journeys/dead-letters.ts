@@ -65,14 +65,26 @@ journey('what is selected and no longer shown is not sent', async ({ page }) => 
 
 journey('of what is selected, how much was refused is said, and why', async ({ page }) => {
   const error = { code: 'rate_limited', message: 'too many requests', request_id: 'req_none' };
-  await page.route('**/v1/deliveries/*/retry', (route) => route.fulfill({ status: 429, json: { error } }));
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  let asked = 0;
+  await page.route('**/v1/deliveries/*/retry', async (route) => {
+    asked++;
+    await answered;
+    await route.fulfill({ status: 429, json: { error } });
+  });
   await page.goto('/test/deliveries?status=dead');
   await page
     .getByLabel(/^Select dlv_/)
     .first()
     .check();
-  await page.getByRole('button', { name: 'Retry now' }).click();
+  const retry = page.getByRole('button', { name: 'Retry now' });
+  await retry.dblclick();
+  await page.getByText('1 to go…').waitFor();
+  await retry.and(page.locator(':focus')).waitFor();
+  answer();
   await page.getByText('Retry now: 1 of 1 delivery refused. Too many requests.').waitFor();
+  await page.locator('main:focus').waitFor();
+  assert.equal(asked, 1);
 });
 
 journey('an operation is cancelled when that is confirmed, and its buttons say which one it is', async ({ page }) => {
