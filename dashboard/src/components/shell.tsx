@@ -86,11 +86,11 @@ function Frame() {
   );
 }
 
-/** What the address leads to; where the key may not go there, what it lacks. */
+/** What the address leads to; where the key may not go there, what it lacks. One of a list needs what the list does. */
 function Content() {
   const may = useMay();
   const path = useRouterState({ select: ({ matches }) => matches.at(-1)?.fullPath });
-  const page = PAGES.find(({ to }) => to === path);
+  const page = PAGES.find(({ to }) => to === path?.replace(/\/\$id$/, ''));
   if (page === undefined || may(page.scope)) return <Outlet />;
   return (
     <Page title={page.label}>

@@ -57,6 +57,11 @@ journey(
     await page.getByLabel('Body').fill('{"order_id":12345678901234567890}');
     await page.getByRole('button', { name: 'Send to test' }).click();
     await page.getByText(/^evt_/).waitFor();
+    const { deadId, brokenDestination } = traffic();
+    for (const path of [`deliveries/${deadId}`, `destinations/${brokenDestination.id}`, 'events/evt_none']) {
+      await page.goto(`/test/${path}`);
+      await page.locator('main').getByText('This key lacks the scope read').waitFor();
+    }
   },
   { scopes: 'publish' },
 );
@@ -116,6 +121,8 @@ journey(
     const first = await admin.expect<{ id: string; secret: string }>(201, 'POST', '/v1/api-keys', asked);
     const second = await admin.expect<{ id: string; secret: string }>(201, 'POST', '/v1/api-keys', asked);
     const dialog = page.getByRole('dialog', { name: 'Add a destination' });
+    // By the end of its stream the page would hear of the end of the key, at times before the form is sent.
+    await page.route('**/v1/stream?**', (route) => route.abort());
     await signIn(page, first.secret);
     await page.goto('/test/destinations');
     await page.getByRole('button', { name: 'Add a destination' }).click();
