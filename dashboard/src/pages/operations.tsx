@@ -161,7 +161,7 @@ function Actions({ operation }: { operation: Operation }) {
         of={about}
         title={`Cancel the ${KIND[kind].toLowerCase()}`}
         confirm="Cancel it"
-        dismiss="Go on with it"
+        dismiss="Keep it"
         danger
         className="button slim"
         act={() => turn('cancel')}

@@ -108,7 +108,7 @@ journey('an operation is cancelled when that is confirmed, and its buttons say w
   const dialog = page.getByRole('dialog', { name: 'Cancel the replay of dead letters' });
   const read = (): Promise<{ status: string }> => api.expect(200, 'GET', `/v1/operations/${id}`);
   await cancel.click();
-  await dialog.getByRole('button', { name: 'Go on with it' }).click();
+  await dialog.getByRole('button', { name: 'Keep it' }).click();
   await cancel.and(page.locator(':focus')).waitFor();
   assert.equal((await read()).status, 'paused', 'nothing was confirmed');
   await cancel.click();
