@@ -8,9 +8,13 @@ export function hashKey(key: string): number {
   return hash('sha256', key, 'buffer').readUIntBE(0, HASH_BYTES);
 }
 
-/** What SQL alone cannot do: the first stores found a key by the key itself. Inside a transaction. */
+/** The first stores found a key by the key itself. */
+export function hasOldKeys(db: Database): boolean {
+  return db.prepare(`SELECT 1 FROM pragma_table_info('idempotency') WHERE name = 'key_hash'`).get() === undefined;
+}
+
+/** What SQL alone cannot do. Inside a transaction. */
 export function hashOldKeys(db: Database): void {
-  if (db.prepare(`SELECT 1 FROM pragma_table_info('idempotency') WHERE name = 'key_hash'`).get() !== undefined) return;
   db.function('hash_key', { deterministic: true }, (key) => BigInt(hashKey(String(key))));
   db.exec(`
     ALTER TABLE idempotency RENAME TO idempotency_by_key;

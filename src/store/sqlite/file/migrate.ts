@@ -4,12 +4,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { StoreError } from '../../store.ts';
 import { readNumber, writeTransaction } from './database.ts';
 import type { Database } from './database.ts';
-import { hashOldKeys } from './key-hash.ts';
+import { hasOldKeys, hashOldKeys } from './key-hash.ts';
 
 const MIGRATIONS = new URL('../migrations/', import.meta.url);
-
-/** Before the file of that number. */
-const IN_CODE: Readonly<Record<number, (db: Database) => void>> = { 7: hashOldKeys };
 
 type Migration = { version: number; sql: string };
 
@@ -42,7 +39,7 @@ export function assertKnownSchema(db: Database, path: string): void {
 
 /** Of one that `assertKnownSchema` lets pass. */
 export function hasLatestSchema(db: Database): boolean {
-  return readNumber(db, 'PRAGMA user_version') === readMigrations().at(-1)!.version;
+  return readNumber(db, 'PRAGMA user_version') === readMigrations().at(-1)!.version && !hasOldKeys(db);
 }
 
 export function migrate(db: Database): void {
@@ -50,9 +47,12 @@ export function migrate(db: Database): void {
     writeTransaction(db, () => {
       // Read inside the transaction: a command started at the same moment may have been first.
       if (readNumber(db, 'PRAGMA user_version') >= migration.version) return;
-      IN_CODE[migration.version]?.(db);
       db.exec(migration.sql);
       db.exec(`PRAGMA user_version = ${migration.version}`);
     });
   }
+  // Has no number: stores had the latest one before this was there.
+  writeTransaction(db, () => {
+    if (hasOldKeys(db)) hashOldKeys(db);
+  });
 }
