@@ -43,12 +43,21 @@ describe('opening', () => {
 
   it('is not led astray by what the database has its sessions begin with', async (t) => {
     const url = await databases.makeEmpty(t);
-    for (const setting of ["bytea_output = 'escape'", "default_transaction_isolation = 'serializable'"]) {
+    const settings = [
+      "bytea_output = 'escape'",
+      "default_transaction_isolation = 'serializable'",
+      'extra_float_digits = 0',
+    ];
+    for (const setting of settings) {
       await databases.server.query(`ALTER DATABASE ${nameOf(url)} SET ${setting}`);
     }
     const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgresStore(storeOptions(url))));
     const destinations = await Promise.all(stores.map((store) => new Scene(store).createDestination()));
     assert.equal(new Set(destinations).size, stores.length);
+    const thirds = new Scene(stores[0]!).destination({ ratePerSecond: 1_000 / 3 });
+    await stores[0]!.createDestination(thirds, { max: 100 });
+    const read = await stores[0]!.readDestination({ environment: LIVE, id: thirds.id });
+    assert.equal(read!.ratePerSecond, 1_000 / 3);
     await Promise.all(stores.map((store) => store.close()));
   });
 

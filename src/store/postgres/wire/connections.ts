@@ -36,6 +36,8 @@ const SETTINGS = [
   "default_transaction_isolation = 'read committed'",
   // values.ts reads bytes as hex.
   "bytea_output = 'hex'",
+  // Every digit of a rate.
+  'extra_float_digits = 1',
 ];
 /** A 202 must outlive a crash of the server. A role that has `local` or `remote_apply`, say, keeps that. */
 const COMMIT_DURABLY = `
