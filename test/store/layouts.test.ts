@@ -80,6 +80,17 @@ describe('PostgreSQL', { skip: CITUS_URL === undefined ? false : 'a layout is re
     });
   }
 
+  it('opens what is not in the schema in which new tables would be made', async (t) => {
+    const url = await databases.makeEmpty(t);
+    const before = await restorePostgres(6, url);
+    const database = new URL(url).pathname.slice(1);
+    await databases.server.query('CREATE SCHEMA later', database);
+    await databases.server.query(`ALTER DATABASE ${database} SET search_path = later, public`);
+    const store = await openPostgresStore(storeOptions(url));
+    atEnd(t, () => store.close());
+    assertShown(await readEverything(store), before);
+  });
+
   it('opens what had passed over the numbers below 5, which landed before them', async (t) => {
     const url = await databases.makeEmpty(t);
     const before = await restorePostgres(1, url);

@@ -103,6 +103,7 @@ async function tryToMigrate(client: ClientBase, options: MigrateOptions): Promis
       throw new StoreError('missing', 'there is no store in the database of POSTRIDER_DATABASE_URL');
     }
     if (version === 0) await assertHoldsAnyText(client);
+    else await makeBeside(client);
     const layout = version === 0 ? await chooseLayout(client) : await readLayout(client);
     await client.query(`SET LOCAL lock_timeout = ${TABLE_TIMEOUT_MS}`);
     await migrateFrom(client, version, layout);
@@ -113,6 +114,14 @@ async function tryToMigrate(client: ClientBase, options: MigrateOptions): Promis
     await client.query('ROLLBACK').catch(() => {});
     throw error;
   }
+}
+
+// A schema that came before it on the path since, as one of the role's name does, would get tables of the same names.
+async function makeBeside(client: ClientBase): Promise<void> {
+  await client.query(
+    `SELECT set_config('search_path', relnamespace::regnamespace::text, true)
+     FROM pg_class WHERE oid = to_regclass('meta')`,
+  );
 }
 
 // People write in any language: of what an encoding has no letters for, a whole statement fails. SQL_ASCII holds any.
