@@ -23,7 +23,10 @@ const EMPTY_LINE_BYTES = 2;
 const NOTHING = Buffer.alloc(0);
 const BEGINNINGS = ['HTTP/1.1', 'HTTP/1.0'];
 const BEGINNING_LENGTH = 8;
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r]*)?$/;
+/** Nothing goes on with it (RFC 9112, 2.2). */
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r]*)?(?=\r\n[^\t ]|$)/;
+/** A header may go on in a line that begins with white space, with a space for the line's end (RFC 9112, 5.2). */
+const FOLD = /\r\n[\t ]+/g;
 /** RFC 9110, 5.6.2 */
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110, 5.5 */
@@ -108,9 +111,9 @@ function headOf(text: string): ResponseHead {
 
 /** `text`: the lines of a head without its empty one, each but the last with its line end. */
 function parseHead(text: string): ResponseHead {
-  const [statusLine, ...lines] = text.split('\r\n');
-  const match = STATUS_LINE.exec(statusLine!);
+  const match = STATUS_LINE.exec(text);
   if (match === null) throw malformed('its first line is no status line');
+  const [, ...lines] = text.replace(FOLD, ' ').split('\r\n');
   const headers: [string, string][] = [];
   for (const line of lines) {
     const colon = line.indexOf(':');

@@ -105,6 +105,40 @@ test('a list of codings may have empty elements', () => {
   assert.equal(readPieces([Buffer.from(text)])?.body, 'ok');
 });
 
+describe('a header that goes on in the next line', () => {
+  const read = (fields: string): Answer => readPieces([Buffer.from(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\nok`)]);
+
+  test('says what it says in one', () => {
+    for (const [folded, headers] of [
+      ["a: default-src 'self';\r\n  img-src *", { a: "default-src 'self'; img-src *" }],
+      ['a:\r\n b\r\n\tc', { a: 'b c' }],
+      ['a: b\r\n \t', { a: 'b' }],
+      ['a: b\r\n c: d\r\ne: f', { a: 'b c: d', e: 'f' }],
+    ] as const) {
+      const expected = Object.entries({ ...headers, 'content-length': '2' }).flat();
+      assert.deepEqual(read(`${folded}\r\ncontent-length:\r\n 2`), { code: 200, headers: expected, body: 'ok' });
+    }
+  });
+
+  test('is obeyed', () => {
+    const reader = new ResponseReader();
+    reader.read(Buffer.from('HTTP/1.1 204 X\r\nkeep-alive: max=9,\r\n timeout=5\r\n\r\n'));
+    assert.equal(reader.keptAliveMs, 5_000);
+  });
+
+  test('is none behind the status line, nor does it hide what is no text', () => {
+    for (const fields of [' a: b\r\nc: d', ' ', 'a: b\r\n c\x01', 'content-length: 1\r\n 2', '\t: a']) {
+      assert.equal(read(fields), null, JSON.stringify(fields));
+    }
+  });
+
+  test('has no more bytes than others', () => {
+    const fold = `a:${'\r\n b'.repeat(4_094)}\r\n`;
+    assert.notEqual(read(fold.slice(0, -4)), null);
+    assert.equal(read(`${fold}c: d`), null);
+  });
+});
+
 describe('beside Node’s own client', () => {
   let sent = Buffer.alloc(0);
   const server = createServer((socket) => {
@@ -113,6 +147,10 @@ describe('beside Node’s own client', () => {
   });
   before(() => once(server.listen(0, '127.0.0.1'), 'listening'));
   after(() => server.close());
+
+  /** Node refuses what goes on in the next line. */
+  const unfolded = (bytes: Buffer): Buffer<ArrayBuffer> =>
+    Buffer.from(bytes.toString('latin1').replaceAll('\r\n folded', ' folded'), 'latin1');
 
   const readByNode = async (): Promise<Answer> => {
     const { port } = server.address() as AddressInfo;
@@ -136,7 +174,7 @@ describe('beside Node’s own client', () => {
     let taken = 0;
     await fc.assert(
       fc.asyncProperty(responses, async (bytes) => {
-        sent = bytes;
+        sent = unfolded(bytes);
         const [ours, theirs] = [readPieces([bytes]), await readByNode()];
         if (ours === null || theirs === null) return;
         taken++;
@@ -150,7 +188,7 @@ describe('beside Node’s own client', () => {
   test('what Node refuses we refuse, but for lengths of a body that a status rules out', async () => {
     await fc.assert(
       fc.asyncProperty(responses, async (bytes) => {
-        sent = bytes;
+        sent = unfolded(bytes);
         const ours = readPieces([bytes]);
         const theirs = await readByNode();
         const isBodyless = ours !== null && (ours.code === 204 || ours.code === 304);
