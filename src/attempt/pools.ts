@@ -25,7 +25,7 @@ const TLS_SESSIONS_MAX = 1_000;
 const TLS_SESSION_BYTES_MAX = 16_384;
 /** Unless the receiver's Keep-Alive header asks for less; load balancers usually close after 60 s. */
 const IDLE_MS_MAX = 30_000;
-/** Closed so much earlier than the receiver said it would: our request must not meet its FIN. */
+/** Closed so much earlier than the receiver said it would, or after half of that: our request must not meet its FIN. */
 const IDLE_MARGIN_MS = 1_000;
 
 /** Idle connections are looked through so often for those whose time is over. */
@@ -53,7 +53,7 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
 
   const keep = (connection: Connection): void => {
     const { socket, keptAliveMs } = connection;
-    const idleMs = Math.min(IDLE_MS_MAX, keptAliveMs - IDLE_MARGIN_MS);
+    const idleMs = Math.min(IDLE_MS_MAX, Math.max(keptAliveMs / 2, keptAliveMs - IDLE_MARGIN_MS));
     // A receiver that answers early leaves the rest of our request unsent: it would precede the next one. And one that
     // says more than its answer would have that taken for the next.
     const isAtRest = socket.writableLength === 0 && !connection.hasUnread;
