@@ -4,8 +4,8 @@ const TIME = String.raw`(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)`;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const MONTH = `(?<month>${MONTHS.join('|')})`;
 const DATE_FORMS = [
-  // Sun, 06 Nov 1994 08:49:37 GMT
-  new RegExp(String.raw`^[A-Z][a-z]{2}, (?<day>\d\d) ${MONTH} (?<year>\d{4}) ${TIME} GMT$`),
+  // Sun, 06 Nov 1994 08:49:37 GMT, or as mail and some libraries say it
+  new RegExp(String.raw`^[A-Z][a-z]{2}, (?<day>\d\d) ${MONTH} (?<year>\d{4}) ${TIME} (?:GMT|UTC|[+-]0000)$`),
   // Sunday, 06-Nov-94 08:49:37 GMT
   new RegExp(String.raw`^[A-Z][a-z]{5,8}, (?<day>\d\d)-${MONTH}-(?<year>\d\d) ${TIME} GMT$`),
   // Sun Nov  6 08:49:37 1994

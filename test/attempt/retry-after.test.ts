@@ -24,6 +24,12 @@ test('dates come in three forms', () => {
   assert.equal(parseRetryAfter('Fri, 31 Dec 2027 23:59:60 GMT', NOW), Date.UTC(2028, 0, 1));
 });
 
+test('universal time has other names in Python’s and Go’s libraries', () => {
+  for (const zone of ['UTC', '-0000', '+0000']) {
+    assert.equal(parseRetryAfter(`Sun, 06 Jan 2030 08:49:37 ${zone}`, NOW), Date.UTC(2030, 0, 6, 8, 49, 37), zone);
+  }
+});
+
 test('two digits of a year are at most 50 years ahead', () => {
   assert.equal(parseRetryAfter('Saturday, 21-Nov-76 00:00:00 GMT', NOW), Date.UTC(2076, 10, 21));
   assert.equal(parseRetryAfter('Sunday, 21-Nov-77 00:00:00 GMT', NOW), NOW);
@@ -42,7 +48,8 @@ test('anything else is ignored', () => {
     '2030-01-06T08:49:37Z',
     '06 Jan 2030 08:49:37 GMT',
     'Sun, 6 Jan 2030 08:49:37 GMT',
-    'Sun, 06 Jan 2030 08:49:37 +0000',
+    'Sun, 06 Jan 2030 08:49:37 +0100',
+    'Sun, 06 Jan 2030 08:49:37 CET',
     'Sun, 06 Foo 2030 08:49:37 GMT',
     'Sun, 31 Feb 2030 08:49:37 GMT',
     'Sun, 00 Jan 2030 08:49:37 GMT',
