@@ -51,7 +51,8 @@ export function explainTls(code: string | undefined): string {
 }
 
 export function explainStatus(code: number): string {
-  if (code >= 300 && code < 400) return `answered ${code}; redirects are not followed, so use the final URL`;
+  if (code >= 300 && code < 400 && code !== 304)
+    return `answered ${code}; redirects are not followed, so use the final URL`;
   if (code === 410) return 'answered 410: gone for good';
   return `answered ${code}; success is 2xx`;
 }

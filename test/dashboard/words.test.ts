@@ -5,6 +5,7 @@ import { layOut, parseExact } from '../../dashboard/src/words/exact-json.ts';
 import { headersOf } from '../../dashboard/src/words/headers.ts';
 import { parseId } from '../../dashboard/src/words/ids.ts';
 import { percent, seconds } from '../../dashboard/src/words/numbers.ts';
+import { explain } from '../../dashboard/src/words/outcomes.ts';
 import { ratesOf } from '../../dashboard/src/words/rates.ts';
 import { meaningOfNoDelays, policyWith, writtenDelaysOf } from '../../dashboard/src/words/retry-policy.ts';
 import { countdown, momentOf, relative, SPAN_STEPS } from '../../dashboard/src/words/time.ts';
@@ -100,6 +101,16 @@ test('a rate does not fall at its end because the last minute is not over', () =
   assert.deepEqual(at(150), [1, 1, 1]);
   assert.deepEqual(at(1_000), [1, 1, 0.5], 'of what is over, all of it counts');
   assert.deepEqual(at(121), [1, 1, null], 'a minute that has just begun has none yet');
+});
+
+test('a redirect is called one, and a 304 is none', () => {
+  const causes = [301, 308, 304].map(
+    (code) => explain({ outcome: 'bad_status', response_code: code, error: null }).cause,
+  );
+  assert.deepEqual(
+    causes.map((cause) => cause.startsWith('Redirects')),
+    [true, true, false],
+  );
 });
 
 test('a figure of seconds is told as times are, and so is each tick of its scale', () => {

@@ -56,7 +56,11 @@ export const DEAD_REASON: Record<
 
 type Explanation = { what: string; cause: string; action: string };
 
-export function explain({ outcome, response_code: code, error }: Attempt): Explanation {
+export function explain({
+  outcome,
+  response_code: code,
+  error,
+}: Pick<Attempt, 'outcome' | 'response_code' | 'error'>): Explanation {
   if (outcome === 'succeeded') return { what: `The receiver answered ${code}.`, cause: '', action: '' };
   const { cause, action } = outcome === 'bad_status' ? explainStatus(code ?? 0) : CAUSES[outcome];
   const said = error ?? OUTCOME_WORD[outcome];
@@ -99,7 +103,7 @@ const CAUSES: Record<Exclude<Outcome, 'succeeded' | 'bad_status'>, Omit<Explanat
 };
 
 function explainStatus(code: number): Omit<Explanation, 'what'> {
-  if (code >= 300 && code < 400) {
+  if (code >= 300 && code < 400 && code !== 304) {
     return { cause: 'Redirects are not followed.', action: 'Set the destination’s URL to where it leads.' };
   }
   const known = STATUS_CAUSES[code];
