@@ -259,6 +259,20 @@ describe('TLS', () => {
     assert.deepEqual(failure, { outcome: 'tls_failed', message: 'TLS failed: the port does not speak TLS' });
   });
 
+  for (const [alert, reason] of [
+    [70, 'the host speaks neither TLS 1.2 nor 1.3'],
+    [112, 'the host has no certificate for this name'],
+    [120, 'the host does not speak HTTP/1.1'],
+  ] as const) {
+    test(`a host that refuses the handshake by alert ${alert}: ${reason}`, async (t) => {
+      const receiver = await start(t);
+      receiver.onConnection((socket) => socket.write(Buffer.from([21, 3, 3, 0, 2, 2, alert])));
+      const { connect } = await setUp(t);
+      const failure = await failureOf(connect(`https://localhost:${receiver.port}/`));
+      assert.deepEqual(failure, { outcome: 'tls_failed', message: `TLS failed: ${reason}` });
+    });
+  }
+
   test('a host that hangs up in the handshake', async (t) => {
     const receiver = await start(t);
     const { connect } = await setUp(t);
