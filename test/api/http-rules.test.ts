@@ -70,6 +70,16 @@ test('more than one Idempotency-Key is refused, and nothing is stored under both
   assert.deepEqual((await api.expect(200, 'GET', '/v1/events')).json.data, []);
 });
 
+test('nothing comes of what follows a refusal that ends its connection', async () => {
+  const event = post([`content-length: ${EVENT.length}`]) + EVENT;
+  const twoHosts = `GET /healthz HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n`;
+  const tooLong = `${post(['content-length: 300000'])}${' '.repeat(300_000)}`;
+  for (const refused of [twoHosts, tooLong]) {
+    await refuse(refused + event, refused === twoHosts ? 400 : 413, /./);
+    assert.deepEqual((await api.expect(200, 'GET', '/v1/events')).json.data, []);
+  }
+});
+
 test('HTTP/1.1 and HTTP/1.0 are spoken, nothing else', async () => {
   for (const version of ['2.0', '0.9']) {
     await refuse(`GET /healthz HTTP/${version}\r\nhost: a\r\n\r\n`, 400, /HTTP\/1\.1/);

@@ -118,6 +118,12 @@ export class Connection {
 
   /** `start` is called now, or when it is the request's turn. */
   begin(request: IncomingMessage, response: ServerResponse, start: () => void): void {
+    // The answer before it is the connection's last, and said so: what gets no answer may have no effect either (RFC
+    // 9112, section 9.6).
+    if (this.reply?.getHeader('connection') === 'close') {
+      request.resume();
+      return;
+    }
     const exchange: Exchange = { request, response, bytes: 0, start };
     this.#exchanges.push(exchange);
     const hasRoom = this.#holdFor(exchange, REQUEST_BYTES);
