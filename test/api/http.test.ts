@@ -292,31 +292,42 @@ test('a sender that goes on slowly after its refusal is cut off', async () => {
   await connection.closed();
 });
 
-test('closing answers what was requested, and closes every connection', async () => {
+test('closing answers what was requested or is on its way, and closes every connection', async () => {
   const { other, otherPort, authorization } = await listen();
   const request = post('/v1/events', EVENT, { authorization });
   const { connection: silent } = await connectBoth(other, otherPort);
   const { connection: beginning, serverEnd } = await connectBoth(other, otherPort);
   await beginning.send('GET /v1/ev');
   while (serverEnd.bytesRead === 0) await setImmediate();
-  const [idle, busy] = [new Connection(otherPort), new Connection(otherPort)];
-  await idle.send(request);
-  assert.equal((await idle.response()).headers.get('connection'), 'keep-alive');
+  const [idle, next, busy] = [new Connection(otherPort), new Connection(otherPort), new Connection(otherPort)];
+  for (const connection of [idle, next]) {
+    await connection.send(request);
+    assert.equal((await connection.response()).headers.get('connection'), 'keep-alive');
+  }
   const requested = once(other.app.server, 'request');
   await busy.send(request.slice(0, -1));
   await requested;
+  const timers = other.clock.timerCount;
   const closing = other.app.close();
+  while (other.clock.timerCount === timers) await setImmediate();
+  await next.send(request);
+  await assertLast(next);
+  other.clock.advance(250);
   await Promise.all([silent.closed(), beginning.closed(), idle.closed()]);
   // There is no answer to what follows, so it is not accepted.
   await busy.send(request.slice(-1) + request);
-  const { status, headers } = await busy.response();
-  assert.deepEqual([status, headers.get('connection')], [202, 'close']);
+  await assertLast(busy);
   await closing;
-  await busy.closed();
   const page = { environment: ENVIRONMENTS.live, type: null, since: null, until: null, before: null, limit: 10 };
-  assert.equal((await other.store.listEvents(page)).rows.length, 2);
+  assert.equal((await other.store.listEvents(page)).rows.length, 4);
   await other.store.close();
 });
+
+async function assertLast(connection: Connection): Promise<void> {
+  const { status, headers } = await connection.response();
+  assert.deepEqual([status, headers.get('connection')], [202, 'close']);
+  await connection.closed();
+}
 
 test('closing waits 10 s for a request that does not end', async () => {
   const { other, otherPort, authorization } = await listen();

@@ -1,13 +1,18 @@
 // All connections of the server: who is told of which, who is too slow to read what was asked for, how they end, and
 // the one budget of memory that they are charged to.
+import { once } from 'node:events';
 import type { Server, IncomingMessage, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
+import { delay } from '../../runtime/clock.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { OF_ENDLESS_ANSWERS, TakePace } from './take-pace.ts';
 import { Turns } from './turns.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
+/** How long a connection that nobody waits for is kept at closing, for a request that is on its way. */
+const LAST_REQUESTS_MS = 250;
 /** Requests that are not answered this long after the beginning of closing are cut off. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
@@ -43,14 +48,19 @@ export class Connections {
   }
 
   /**
-   * Closing without cutting anyone off: the connections that nobody waits for end now, the others when they are
-   * answered, or 10 s later. Node alone would wait for ever for one that never sent a request, or does not finish it.
+   * Closing without cutting anyone off: connections end when they are answered, or 10 s later. Node alone would wait
+   * for ever for one that never sent a request, or does not finish it. Those that nobody waits for are kept a moment:
+   * ended at once, a busy caller's next request, which is on its way, would be reset.
    */
-  drain(): void {
-    for (const connection of this.#all.values()) if (!connection.beginLast()) connection.socket.destroy();
+  async drain(server: Server): Promise<void> {
+    // Not by HTTP's own `close`, which ends them at once.
+    NetServer.prototype.close.call(server);
     this.#clock.setTimer(() => {
       for (const socket of this.#all.keys()) socket.destroy();
     }, DRAIN_TIMEOUT_MS);
+    for (const connection of this.#all.values()) connection.beginLast();
+    await Promise.race([once(server, 'close'), delay(this.#clock, LAST_REQUESTS_MS)]);
+    for (const connection of this.#all.values()) if (!connection.beginLast()) connection.socket.destroy();
   }
 }
 
