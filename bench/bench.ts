@@ -2,15 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addCpu, cpuSince, readCpu } from './measure.ts';
-import type { CpuTimes } from './measure.ts';
-import { Postgres } from './postgres.ts';
-import type { Database } from './postgres.ts';
-import { Helper } from './processes/protocol.ts';
-import type { Arrivals, Commands, LoadResult, ReceiverCommands } from './processes/protocol.ts';
+import { addCpu, cpuSince, readCpu, type CpuTimes } from './measure.ts';
+import { Postgres, type Database } from './postgres.ts';
+import { Helper, type Arrivals, type Commands, type LoadResult, type ReceiverCommands } from './processes/protocol.ts';
 import type { Report } from './report.ts';
-import { Program, Service } from './service.ts';
-import type { ServiceOptions } from './service.ts';
+import { Program, Service, type ServiceOptions } from './service.ts';
 
 /** Which store the services have. */
 export const STORES = ['sqlite', 'postgres'] as const;

@@ -3,8 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
-import { bodyOf, eventOf, runClosed } from './cases/throughput.ts';
-import type { Run, RunOptions } from './cases/throughput.ts';
+import { bodyOf, eventOf, runClosed, type Run, type RunOptions } from './cases/throughput.ts';
 import type { Database } from './postgres.ts';
 import type { Service } from './service.ts';
 

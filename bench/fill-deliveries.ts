@@ -2,8 +2,7 @@
 // each time it is written is four INSERT … SELECT.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { firstIdBytesAt } from '../src/model/id.ts';
-import { makeChunk, TIME_BYTES, timesOf } from './history.ts';
-import type { ChunkDelivery, Growth } from './history.ts';
+import { makeChunk, TIME_BYTES, timesOf, type ChunkDelivery, type Growth } from './history.ts';
 import { ENVIRONMENT } from './store-file.ts';
 import type { Recipient } from './stories.ts';
 

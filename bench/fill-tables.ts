@@ -1,11 +1,9 @@
 // History as the service writes it, straight into PostgreSQL: temporary tables hold the chunk (history.ts), and a few
 // INSERT … SELECT write it with many times at once.
-import { Pool } from 'pg';
-import type { Client } from 'pg';
+import { Pool, type Client } from 'pg';
 import { firstIdBytesAt } from '../src/model/id.ts';
 import { openPartitions } from '../src/store/postgres/schema/partitions.ts';
-import { makeChunk, shardOf, TIME_BYTES, timesOf } from './history.ts';
-import type { ChunkDelivery, Growth } from './history.ts';
+import { makeChunk, shardOf, TIME_BYTES, timesOf, type ChunkDelivery, type Growth } from './history.ts';
 import { fillDatabase } from './postgres.ts';
 import { ENVIRONMENT } from './store-file.ts';
 import type { Recipient } from './stories.ts';

@@ -3,8 +3,7 @@
 // the time; they are written again and again, each time with another.
 import { randomBytes } from 'node:crypto';
 import { layOutId } from '../src/model/id.ts';
-import { storyOf } from './stories.ts';
-import type { Recipient, Story } from './stories.ts';
+import { storyOf, type Recipient, type Story } from './stories.ts';
 
 const EVENTS_PER_CHUNK = 200;
 const FAN_OUT = 5;

@@ -6,8 +6,7 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Pool } from 'undici';
-import type { Dispatcher } from 'undici';
+import { Pool, type Dispatcher } from 'undici';
 
 const CONNECTIONS_MAX = 50;
 

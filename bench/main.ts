@@ -2,8 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Bench, STORES } from './bench.ts';
-import type { Case, StoreName } from './bench.ts';
+import { Bench, STORES, type Case, type StoreName } from './bench.ts';
 import { baseline } from './cases/baseline.ts';
 import { backlog } from './cases/backlog.ts';
 import { batch } from './cases/batch.ts';
@@ -26,8 +25,7 @@ import { restart } from './cases/restart.ts';
 import { soak } from './cases/soak.ts';
 import { streams } from './cases/streams.ts';
 import { runWhenQuiet, systemMachine } from './machine.ts';
-import { formatReport } from './report.ts';
-import type { Report, Results } from './report.ts';
+import { formatReport, type Report, type Results } from './report.ts';
 
 const CASES: readonly Case[] = [
   deliver,

@@ -2,8 +2,7 @@
 // that no case finds what another has left (dead rows, a checkpoint under way). Every commit is fsynced, as by default.
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { startPostgres } from '../test/store/postgres/server.ts';
-import type { PostgresServer } from '../test/store/postgres/server.ts';
+import { startPostgres, type PostgresServer } from '../test/store/postgres/server.ts';
 import { readTreeCpu } from './measure.ts';
 
 /** What anyone sets who puts load on PostgreSQL; and the defaults where the tests' server has others. */

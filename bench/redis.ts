@@ -1,8 +1,7 @@
 // The baseline's Redis: `redis-server` from the PATH, on a port of its own, with everything written to its log.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { endWithBench, makeFolder } from './service.ts';
 

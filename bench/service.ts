@@ -1,8 +1,7 @@
 // The service under measurement: `postrider serve` in a process of its own, on a fresh data directory, with default
 // settings but for the address, and what the receiver's being on this machine needs. Its log goes to a file, as an
 // operator's would.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fstatSync, mkdtempSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

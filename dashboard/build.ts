@@ -4,8 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { build, createServer } from 'vite';
-import type { InlineConfig, ProxyOptions } from 'vite';
+import { build, createServer, type InlineConfig, type ProxyOptions } from 'vite';
 
 const root = import.meta.dirname;
 const dist = join(root, 'dist');

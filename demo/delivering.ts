@@ -1,10 +1,8 @@
 // Steps of the tour where nothing goes wrong: start, routing, what arrives, repeats.
 import type { ErrorReply, EventReply } from './api.ts';
-import { ROUTES, SAMPLES } from './samples.ts';
-import type { Sample } from './samples.ts';
+import { ROUTES, SAMPLES, type Sample } from './samples.ts';
 import { TEST_SUBNETS } from './service.ts';
-import { eventRequest } from './tour.ts';
-import type { Tour } from './tour.ts';
+import { eventRequest, type Tour } from './tour.ts';
 
 export async function startService(tour: Tour): Promise<void> {
   tour.report.waiting('starting');

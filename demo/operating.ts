@@ -1,7 +1,6 @@
 // Steps of the tour that an operator takes: replay, key rotation, pause, and a look at everything at the end.
 import { createVerifier } from '../src/cli/signature.ts';
-import { listAll } from './api.ts';
-import type { DeliveryReply, DestinationReply, PageReply, SigningKeyReply } from './api.ts';
+import { listAll, type DeliveryReply, type DestinationReply, type PageReply, type SigningKeyReply } from './api.ts';
 import type { ReceivedRequest } from './recording-receiver.ts';
 import type { Destination, Tour } from './tour.ts';
 

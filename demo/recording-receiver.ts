@@ -1,10 +1,8 @@
 // A destination's own side: its receiver, what it answers, and everything that has arrived there. A request whose
 // signature does not hold ends the tour.
 import { systemClock } from '../src/runtime/clock.ts';
-import { startReceiver } from '../src/cli/receiver.ts';
-import type { Answer, Arrival, Receiver } from '../src/cli/receiver.ts';
-import { createVerifier } from '../src/cli/signature.ts';
-import type { SignedRequest, Verdict, Verify } from '../src/cli/signature.ts';
+import { startReceiver, type Answer, type Arrival, type Receiver } from '../src/cli/receiver.ts';
+import { createVerifier, type SignedRequest, type Verdict, type Verify } from '../src/cli/signature.ts';
 import { waitFor } from './wait.ts';
 
 export type ReceivedRequest = SignedRequest & {

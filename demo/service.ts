@@ -1,6 +1,5 @@
 // The service as its users run it: `postrider serve`, a process of its own, on a data directory of its own.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { flagOf, SETTINGS } from '../src/config.ts';
 import { delay, systemClock } from '../src/runtime/clock.ts';

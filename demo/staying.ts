@@ -1,8 +1,7 @@
 // After the tour, with --keep: the service goes on, with receivers that mostly answer and an event every two seconds.
 import { delay, systemClock } from '../src/runtime/clock.ts';
 import { SAMPLES } from './samples.ts';
-import { eventRequest } from './tour.ts';
-import type { Tour } from './tour.ts';
+import { eventRequest, type Tour } from './tour.ts';
 
 const EVENT_INTERVAL_MS = 2_000;
 const REPORT = { type: 'report.ready', body: '{"report":"2026-02","pages":3}' };

@@ -1,6 +1,5 @@
 // What the demo's steps share: the service, the destinations made so far, and a count of all that was sent.
-import { createApi } from './api.ts';
-import type { Api, DeliveryReply, DestinationReply, EventReply } from './api.ts';
+import { createApi, type Api, type DeliveryReply, type DestinationReply, type EventReply } from './api.ts';
 import { RecordingReceiver } from './recording-receiver.ts';
 import type { Report } from './report.ts';
 import type { Service, Started } from './service.ts';

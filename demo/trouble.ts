@@ -1,8 +1,7 @@
 // Steps of the tour where something breaks: a receiver for a while, a receiver for long, the service itself.
 import { systemClock } from '../src/runtime/clock.ts';
 import type { Answer } from '../src/cli/receiver.ts';
-import { listAll } from './api.ts';
-import type { DeliveryReply, EventReply } from './api.ts';
+import { listAll, type DeliveryReply, type EventReply } from './api.ts';
 import type { RecordingReceiver } from './recording-receiver.ts';
 import type { Destination, Tour } from './tour.ts';
 import { poll } from './wait.ts';

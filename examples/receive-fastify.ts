@@ -1,6 +1,5 @@
 // A receiver with Fastify: node examples/receive-fastify.ts, with SIGNING_SECRET, and PORT (8384).
-import Fastify from 'fastify';
-import type { FastifyError } from 'fastify';
+import Fastify, { type FastifyError } from 'fastify';
 import { webhooks, WebhookVerificationError } from '@postrider/client';
 
 const app = Fastify();

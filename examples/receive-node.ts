@@ -1,6 +1,5 @@
 // A receiver with nothing but Node: node examples/receive-node.ts, with SIGNING_SECRET, and PORT (8384).
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { webhooks, WebhookVerificationError } from '@postrider/client';
 
 const server = createServer((request, response) => void receive(request, response));

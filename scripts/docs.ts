@@ -13,8 +13,7 @@ import { flagOf, SETTINGS, VERSION } from '../src/config.ts';
 import { ERRORS } from '../src/model/error.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { createIds } from '../src/runtime/ids.ts';
-import { createMetrics } from '../src/runtime/metrics.ts';
-import type { Metrics } from '../src/runtime/metrics.ts';
+import { createMetrics, type Metrics } from '../src/runtime/metrics.ts';
 import { systemRandom } from '../src/runtime/random.ts';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');

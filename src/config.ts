@@ -5,8 +5,7 @@ import { homedir, tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseSubnet } from './attempt/guard.ts';
-import { parseTraceSettings } from './tracing/settings.ts';
-import type { TraceSettings } from './tracing/settings.ts';
+import { parseTraceSettings, type TraceSettings } from './tracing/settings.ts';
 
 export const VERSION: string = packageJson.version;
 

@@ -4,8 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Case } from '../bench.ts';
 import { watchRss } from '../measure.ts';
-import { aimed, figureOf } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, figureOf, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import {
   batchOf,
@@ -17,8 +16,8 @@ import {
   loadOf,
   medianOf,
   runnerFor,
+  type Run,
 } from './throughput.ts';
-import type { Run } from './throughput.ts';
 
 const WAITING = 1_000_000;
 const EVENTS_PER_BATCH = 100;

@@ -5,11 +5,9 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { COUNT_UNFINISHED } from '../baselines/bullmq/schema.ts';
-import { POSTGRES_CPU } from '../bench.ts';
-import type { Bench, Case } from '../bench.ts';
+import { POSTGRES_CPU, type Bench, type Case } from '../bench.ts';
 import type { Database } from '../postgres.ts';
-import { hasRedis, startRedis } from '../redis.ts';
-import type { Fsync } from '../redis.ts';
+import { hasRedis, startRedis, type Fsync } from '../redis.ts';
 import type { Figure, Report } from '../report.ts';
 import { makeFolder, Program } from '../service.ts';
 import {
@@ -22,8 +20,9 @@ import {
   ratioOfRuns,
   runClosed,
   runnerFor,
+  type Run,
+  type RunOptions,
 } from './throughput.ts';
-import type { Run, RunOptions } from './throughput.ts';
 
 const FOLDER = fileURLToPath(new URL('../baselines/bullmq', import.meta.url));
 const REPEATS = 3;

@@ -2,8 +2,7 @@
 // behind while it lasts: what waits must wait in the store, not in memory.
 import type { Bench, Case } from '../bench.ts';
 import { watchRss } from '../measure.ts';
-import { aimed } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, type Figure, type Report } from '../report.ts';
 import {
   batchOf,
   bodyOf,
@@ -15,8 +14,9 @@ import {
   ratioOfRuns,
   runnerFor,
   storeCpu,
+  type Run,
+  type RunOptions,
 } from './throughput.ts';
-import type { Run, RunOptions } from './throughput.ts';
 
 const REPEATS = 3;
 const WARM_UP = 10_000;

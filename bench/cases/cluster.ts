@@ -3,12 +3,10 @@
 // whose shards are spread over them too: most events are accepted by one node and sent by another.
 import type { Bench, Case } from '../bench.ts';
 import { Cluster } from '../cluster.ts';
-import { aimed } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, type Figure, type Report } from '../report.ts';
 import { measureSweep } from './sweep.ts';
 import { measureTakeover } from './takeover.ts';
-import { figureOfRuns, inTurn, limitRunner, ratioOfRuns, storeCpu } from './throughput.ts';
-import type { Run, RunOptions } from './throughput.ts';
+import { figureOfRuns, inTurn, limitRunner, ratioOfRuns, storeCpu, type Run, type RunOptions } from './throughput.ts';
 
 const NODES = [1, 2, 3];
 /** Of the limit by one node; by two and by three of what one node does. */

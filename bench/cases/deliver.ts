@@ -1,7 +1,5 @@
-import { POSTGRES_CPU } from '../bench.ts';
-import type { Bench, Case } from '../bench.ts';
-import { aimed } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { POSTGRES_CPU, type Bench, type Case } from '../bench.ts';
+import { aimed, type Figure, type Report } from '../report.ts';
 import {
   bodyOf,
   CONNECTIONS,
@@ -13,8 +11,8 @@ import {
   runnerFor,
   figureOfRuns,
   ratioOfRuns,
+  type Run,
 } from './throughput.ts';
-import type { Run } from './throughput.ts';
 
 const REPEATS = 5;
 const WARM_UP = 15_000;

@@ -1,7 +1,6 @@
 // One event for 100 destinations: what a delivery costs when the event is not to be accepted for it alone.
 import type { Bench, Case } from '../bench.ts';
-import { aimed } from '../report.ts';
-import type { Report } from '../report.ts';
+import { aimed, type Report } from '../report.ts';
 import {
   bodyOf,
   eventOf,
@@ -12,8 +11,9 @@ import {
   ratioOfRuns,
   runnerFor,
   storeCpu,
+  type Run,
+  type RunOptions,
 } from './throughput.ts';
-import type { Run, RunOptions } from './throughput.ts';
 
 const REPEATS = 3;
 const DESTINATIONS = 100;

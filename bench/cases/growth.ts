@@ -8,8 +8,7 @@ import { performance } from 'node:perf_hooks';
 import type { Bench, Case } from '../bench.ts';
 import { createGrowing, grow, grownSize, GROWN_SETTINGS } from '../grown-store.ts';
 import type { Database } from '../postgres.ts';
-import { aimed } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { measureLists } from './list-pages.ts';
 import {
@@ -22,8 +21,8 @@ import {
   ratioOfRuns,
   runnerFor,
   storeCpu,
+  type Run,
 } from './throughput.ts';
-import type { Run } from './throughput.ts';
 
 const SIZES = [10_000, 1_000_000, 10_000_000];
 const WARM_UP = 10_000;

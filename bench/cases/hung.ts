@@ -3,8 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Case } from '../bench.ts';
-import { aimed } from '../report.ts';
-import type { Report } from '../report.ts';
+import { aimed, type Report } from '../report.ts';
 import { bodyOf, eventOf, EVENT_TYPE, loadOf } from './throughput.ts';
 
 const HANG_SECONDS = 50;

@@ -1,13 +1,11 @@
 // Whether one receiver's trouble is its own: 100 destinations get ten events a second each; then 40 of them fall ill
 // in four ways at once, and what the other 60 see of it is the figure.
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import type { Bench, Case } from '../bench.ts';
 import { watchRss } from '../measure.ts';
 import type { Arrivals, Latencies } from '../processes/protocol.ts';
-import { aimed, figureOf, format } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, figureOf, format, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { batchOf, bodyOf, eventOf, loadOf } from './throughput.ts';
 

@@ -2,8 +2,7 @@
 // a request counts from when it was due, so a stall is seen by all that came meanwhile, as callers would see it.
 import type { Bench, Case } from '../bench.ts';
 import type { Latencies, LoadResult } from '../processes/protocol.ts';
-import { aimed } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { bodyOf, eventOf, EVENT_TYPE, loadOf } from './throughput.ts';
 

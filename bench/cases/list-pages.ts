@@ -1,7 +1,6 @@
 // GET /v1/deliveries with every filter: its first page and its 400th, or its last where it ends sooner.
 import type { Bench } from '../bench.ts';
-import { aimed } from '../report.ts';
-import type { Figure } from '../report.ts';
+import { aimed, type Figure } from '../report.ts';
 import type { Service } from '../service.ts';
 import { loadOf } from './throughput.ts';
 

@@ -5,8 +5,7 @@ import type { Filter } from '../../src/match/filter/filter.ts';
 import { isFilterFault, parseFilter } from '../../src/match/filter/parse.ts';
 import { IndexedMatcher } from '../../src/match/indexed.ts';
 import { EVERYTHING, Work } from '../../src/match/matcher.ts';
-import { aimed, figureOf } from '../report.ts';
-import type { Figure } from '../report.ts';
+import { aimed, figureOf, type Figure } from '../report.ts';
 import { bodyOf } from './throughput.ts';
 
 const REPEATS = 5;

@@ -3,12 +3,10 @@
 import type { Bench, Case } from '../bench.ts';
 import { fillSubscriptions } from '../fill-subscriptions.ts';
 import { readRss } from '../measure.ts';
-import { aimed } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { measureMatcher } from './match-in-process.ts';
-import { bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, ratioOfRuns, runnerFor } from './throughput.ts';
-import type { Run } from './throughput.ts';
+import { bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, ratioOfRuns, runnerFor, type Run } from './throughput.ts';
 
 const SIZES = [10, 1_000, 100_000];
 const REPEATS = 3;

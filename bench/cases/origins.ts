@@ -4,11 +4,19 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Bench, Case } from '../bench.ts';
 import type { Arrivals, Latencies } from '../processes/protocol.ts';
-import { aimed, figureOf } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, figureOf, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
-import { bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, loadOf, ratioOfRuns, runnerFor } from './throughput.ts';
-import type { Run } from './throughput.ts';
+import {
+  bodyOf,
+  eventOf,
+  EVENT_TYPE,
+  figureOfRuns,
+  inTurn,
+  loadOf,
+  ratioOfRuns,
+  runnerFor,
+  type Run,
+} from './throughput.ts';
 
 const PLAIN_TYPE = 'plain.event';
 const REPEATS = 3;

@@ -7,8 +7,7 @@ import { openBrowser, openPage, signIn } from '../../test/dashboard/browser.ts';
 import type { Bench, Case } from '../bench.ts';
 import { createGrowing, grow, grownSize } from '../grown-store.ts';
 import { median } from '../measure.ts';
-import { aimed } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { ENVIRONMENT, fillStoreFile } from '../store-file.ts';
 

@@ -4,13 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench, Case } from '../bench.ts';
 import { sharedNow } from '../processes/latencies.ts';
-import { divide } from '../profile.ts';
-import type { CpuProfile, Rule } from '../profile.ts';
+import { divide, type CpuProfile, type Rule } from '../profile.ts';
 import type { Figure, Report } from '../report.ts';
-import { makeFolder } from '../service.ts';
-import type { Service, ServiceOptions } from '../service.ts';
-import { bodyOf, eventOf, EVENT_TYPE, medianOf, runnerFor } from './throughput.ts';
-import type { Run, RunOptions } from './throughput.ts';
+import { makeFolder, type Service, type ServiceOptions } from '../service.ts';
+import { bodyOf, eventOf, EVENT_TYPE, medianOf, runnerFor, type Run, type RunOptions } from './throughput.ts';
 
 const REPEATS = 3;
 const WARM_UP = 15_000;

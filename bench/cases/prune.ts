@@ -2,8 +2,7 @@
 // during the next.
 import { performance } from 'node:perf_hooks';
 import type { Bench, Case } from '../bench.ts';
-import { aimed, figureOf } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, figureOf, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import {
   bodyOf,
@@ -15,8 +14,9 @@ import {
   ratioOfRuns,
   runnerFor,
   storeCpu,
+  type Run,
+  type RunOptions,
 } from './throughput.ts';
-import type { Run, RunOptions } from './throughput.ts';
 
 const RETENTION_SECONDS = 5;
 const REPEATS = 3;

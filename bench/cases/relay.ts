@@ -1,12 +1,10 @@
 // What `postrider relay` publishes a second from an outbox that is full, on the same machine as the service and the
 // database, and what a row costs each of the two programs. Nobody subscribes: accepting alone is measured.
-import { startPostgres } from '../../test/store/postgres/server.ts';
-import type { PostgresServer } from '../../test/store/postgres/server.ts';
+import { startPostgres, type PostgresServer } from '../../test/store/postgres/server.ts';
 import { RelayProcess, schemaOf } from '../../test/relay/relaying.ts';
 import type { Bench, Case } from '../bench.ts';
 import { readTreeCpu } from '../measure.ts';
-import { aimed, figureOf } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, figureOf, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 
 const REPEATS = 3;

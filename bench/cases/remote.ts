@@ -5,12 +5,19 @@ import { Client } from 'pg';
 import type { Bench, Case } from '../bench.ts';
 import { median } from '../measure.ts';
 import type { Database } from '../postgres.ts';
-import { Helper } from '../processes/protocol.ts';
-import type { DelayCommands } from '../processes/protocol.ts';
-import { aimed, figureOf } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
-import { bodyOf, eventOf, EVENT_TYPE, figureOfRuns, inTurn, ratioOfRuns, runnerFor } from './throughput.ts';
-import type { Run, RunOptions } from './throughput.ts';
+import { Helper, type DelayCommands } from '../processes/protocol.ts';
+import { aimed, figureOf, type Figure, type Report } from '../report.ts';
+import {
+  bodyOf,
+  eventOf,
+  EVENT_TYPE,
+  figureOfRuns,
+  inTurn,
+  ratioOfRuns,
+  runnerFor,
+  type Run,
+  type RunOptions,
+} from './throughput.ts';
 
 const DELAY_MS = 1;
 const REPEATS = 3;

@@ -3,8 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Case } from '../bench.ts';
-import { aimed, figureOf } from '../report.ts';
-import type { Report } from '../report.ts';
+import { aimed, figureOf, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { FILL_TYPE, OTHER, OTHER_TYPE, compareOthers, fill, loadOther } from './backlog.ts';
 

@@ -2,8 +2,7 @@
 // four minutes, so that the file has its final size after the first five.
 import type { Bench, Case } from '../bench.ts';
 import { median, readRss } from '../measure.ts';
-import { aimed, figureOf } from '../report.ts';
-import type { Figure, Report } from '../report.ts';
+import { aimed, figureOf, type Figure, type Report } from '../report.ts';
 import type { Service } from '../service.ts';
 import { bodyOf, eventOf, EVENT_TYPE, loadOf, runnerFor } from './throughput.ts';
 

@@ -1,7 +1,6 @@
 // What two hundred live streams cost: how long a producer waits and an event takes, and how much memory there is,
 // with none, with streams that are read, and with streams that nobody reads.
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { Bench, Case } from '../bench.ts';
 import type { Latencies } from '../processes/protocol.ts';

@@ -2,8 +2,7 @@
 // every 30 s. Measured in this process, by the store's own method; the rows are written by SQL.
 import type { Bench } from '../bench.ts';
 import { fillWaiting } from '../fill-waiting.ts';
-import { figureOf } from '../report.ts';
-import type { Figure } from '../report.ts';
+import { figureOf, type Figure } from '../report.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';

@@ -2,10 +2,8 @@
 // receiver: the destinations that fall silent when the node dies are those of its shards.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
-import { bodiesForAll } from '../cluster.ts';
-import type { Cluster } from '../cluster.ts';
-import { aimed } from '../report.ts';
-import type { Figure } from '../report.ts';
+import { bodiesForAll, type Cluster } from '../cluster.ts';
+import { aimed, type Figure } from '../report.ts';
 import { loadOf } from './throughput.ts';
 
 /** Every destination gets several a second, so that silence shows. */

@@ -1,11 +1,8 @@
 // Throughput: events in, deliveries out and recorded, in turn with the limit in one invocation.
-import { POSTGRES_CPU } from '../bench.ts';
-import type { Bench, Measured } from '../bench.ts';
-import { median } from '../measure.ts';
-import type { CpuTimes } from '../measure.ts';
+import { POSTGRES_CPU, type Bench, type Measured } from '../bench.ts';
+import { median, type CpuTimes } from '../measure.ts';
 import type { Load, LoadResult } from '../processes/protocol.ts';
-import { figureOf } from '../report.ts';
-import type { Figure } from '../report.ts';
+import { figureOf, type Figure } from '../report.ts';
 import type { Program, Service } from '../service.ts';
 
 export const CONNECTIONS = 64;

@@ -1,9 +1,7 @@
 // A network between a service and its database: a TCP proxy that holds back what comes from either side.
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { serve } from './protocol.ts';
-import type { DelayCommands } from './protocol.ts';
+import { serve, type DelayCommands } from './protocol.ts';
 
 async function delay({ host, port, ms }: DelayCommands['delay']): Promise<number> {
   const server = createServer((near) => {

@@ -1,11 +1,9 @@
 // The load: sends requests over plain sockets. Requests are made once and written as they are; only the time in
 // them changes, where they have one.
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createMessageReader } from './http-reader.ts';
 import { formatStamp, LatencyHistogram, sharedNow, STAMP_LENGTH } from './latencies.ts';
-import { serve } from './protocol.ts';
-import type { Commands, Load, LoadResult } from './protocol.ts';
+import { serve, type Commands, type Load, type LoadResult } from './protocol.ts';
 
 const STAMP_PLACE = '{at}';
 /** An open loop that the service cannot keep up with: more would only fill memory. */

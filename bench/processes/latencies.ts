@@ -1,6 +1,5 @@
 // A histogram of bounded size for any number of latencies, with three significant digits.
-import { createHistogram } from 'node:perf_hooks';
-import type { RecordableHistogram } from 'node:perf_hooks';
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Latencies } from './protocol.ts';
 
 const MICROSECONDS_MAX = 3_600_000_000;

@@ -1,6 +1,5 @@
 // What the bench and its processes say to each other over Node's IPC channel: a command, an answer.
-import type { ChildProcess } from 'node:child_process';
-import { fork } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 

@@ -2,14 +2,12 @@
 //   /ok   200 at once     /hang   never     /500   500     /404   404     /slow   200 after 14 s
 //   /far   200 after 50 ms     /flaky   500 to every twentieth     /stuck   never, and 200 once it is told to
 // A name may follow, as in /ok-other: that is a group of its own, counted apart.
-import { createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { once } from 'node:events';
 import { createMessageReader } from './http-reader.ts';
 import { LatencyHistogram, sharedNow, STAMP_LENGTH } from './latencies.ts';
-import { serve } from './protocol.ts';
-import type { Arrivals, ReceiverCommands } from './protocol.ts';
+import { serve, type Arrivals, type ReceiverCommands } from './protocol.ts';
 
 const SLOW_MS = 14_000;
 const FAR_MS = 50;

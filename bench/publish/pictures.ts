@@ -1,11 +1,8 @@
 // The two pictures: throughput and CPU beside others, and what producers and receivers wait for at three rates.
-import { format } from '../report.ts';
-import type { Results } from '../report.ts';
-import { PEERS, PEERS_MEASURED } from './peers.ts';
-import type { Peer } from './peers.ts';
+import { format, type Results } from '../report.ts';
+import { PEERS, PEERS_MEASURED, type Peer } from './peers.ts';
 import { findFigure, storeName } from './results.ts';
-import { bar, dot, line, logScale, svgOf, text } from './svg.ts';
-import type { Drawing } from './svg.ts';
+import { bar, dot, line, logScale, svgOf, text, type Drawing } from './svg.ts';
 
 const WIDTH = 880;
 const ROW = 26;

@@ -1,8 +1,6 @@
 // What is written into the pages: tables by name, each between <!-- NAME --> and <!-- /NAME -->.
-import { format, formatFigures } from '../report.ts';
-import type { Figure, Report, Results } from '../report.ts';
-import { PEERS, PEERS_BESIDE_HANGING } from './peers.ts';
-import type { PeerBesideHanging } from './peers.ts';
+import { format, formatFigures, type Figure, type Report, type Results } from '../report.ts';
+import { PEERS, PEERS_BESIDE_HANGING, type PeerBesideHanging } from './peers.ts';
 import { tellCpu, tellRange } from './pictures.ts';
 import { findFigure, findReport, storeName } from './results.ts';
 

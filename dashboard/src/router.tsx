@@ -7,10 +7,9 @@ import {
   lazyRouteComponent,
   Outlet,
   redirect,
+  type ErrorComponentProps,
 } from '@tanstack/react-router';
-import type { ErrorComponentProps } from '@tanstack/react-router';
-import { ApiError, onSignedOut } from './api/client.ts';
-import type { Mode } from './api/client.ts';
+import { ApiError, onSignedOut, type Mode } from './api/client.ts';
 import { sessionsQuery } from './api/session.ts';
 import { NotFound } from './components/not-found.tsx';
 import { Loading } from './components/page.tsx';

@@ -1,7 +1,6 @@
 // Which functions run for one event, from its POST to its recorded delivery: counted by V8 (precise coverage) in every
 // thread of a real service, in the half second after the request; not what background loops do in any half second.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -11,8 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DevTools } from './dev-tools.ts';
-import type { CoveredFunction } from './dev-tools.ts';
+import { DevTools, type CoveredFunction } from './dev-tools.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Long enough for an attempt to be recorded on any machine that is not swapping. */

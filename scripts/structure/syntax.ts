@@ -1,6 +1,5 @@
 // Functions, classes, interfaces and exports, as the syntax has them.
-import { isNode, isSource, lineAt, nameOf, nodesOf } from '../../test/tidy/source.ts';
-import type { Files, Node } from '../../test/tidy/source.ts';
+import { isNode, isSource, lineAt, nameOf, nodesOf, type Files, type Node } from '../../test/tidy/source.ts';
 
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 

@@ -2,19 +2,21 @@
 // The promise of the 202 is kept here: nothing is answered before the commit.
 import type { Delivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
-import { IDEMPOTENCY_WINDOW_MS } from '../model/event.ts';
-import type { Event, RefusalReason, ScheduledDelivery } from '../model/event.ts';
-import { idTime } from '../model/id.ts';
-import type { EventId } from '../model/id.ts';
-import { andThen, createAcceptBatches, handOn, matchDeliveries, STALE_TRIES_MAX, staleTooOften } from './deliveries.ts';
+import { IDEMPOTENCY_WINDOW_MS, type Event, type RefusalReason, type ScheduledDelivery } from '../model/event.ts';
+import { idTime, type EventId } from '../model/id.ts';
+import {
+  andThen,
+  createAcceptBatches,
+  handOn,
+  matchDeliveries,
+  STALE_TRIES_MAX,
+  staleTooOften,
+  type Allowance,
+} from './deliveries.ts';
 import type { GroupCommit } from '../runtime/group-commit.ts';
-import { StoreError } from '../store/store.ts';
-import type { AcceptResult, NewDelivery, NewEvent, Store } from '../store/store.ts';
-import type { Allowance } from './deliveries.ts';
-import { fingerprintOf } from './incoming-event.ts';
-import type { IncomingEvent } from './incoming-event.ts';
-import { createReplays } from './replay.ts';
-import type { EventReplay, ReplayOptions, Replays } from './replay.ts';
+import { StoreError, type AcceptResult, type NewDelivery, type NewEvent, type Store } from '../store/store.ts';
+import { fingerprintOf, type IncomingEvent } from './incoming-event.ts';
+import { createReplays, type EventReplay, type ReplayOptions, type Replays } from './replay.ts';
 
 export type AcceptedEvent =
   | { isRepeat: false; event: Event; deliveries: ScheduledDelivery[] }

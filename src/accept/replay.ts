@@ -1,7 +1,6 @@
 // Replaying an event: new deliveries for an old event, matched against the subscriptions as they are now.
 import type { Configuration } from '../configuration/follower.ts';
-import { toNewRow } from '../model/delivery.ts';
-import type { Delivery } from '../model/delivery.ts';
+import { toNewRow, type Delivery } from '../model/delivery.ts';
 import { ApiError } from '../model/error.ts';
 import type { Event } from '../model/event.ts';
 import type { EventId } from '../model/id.ts';
@@ -16,8 +15,9 @@ import {
   STALE_TRIES_MAX,
   staleTooOften,
   toStoredBody,
+  type MatchedDeliveries,
+  type OnScheduled,
 } from './deliveries.ts';
-import type { MatchedDeliveries, OnScheduled } from './deliveries.ts';
 
 export type EventReplay = { environment: number; eventId: EventId; destinationIds: string[] | null };
 

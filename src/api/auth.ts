@@ -1,11 +1,9 @@
 // Who is calling: API keys, held in memory by their SHA-256, so that a request costs no look-up in the store.
 import { hash } from 'node:crypto';
-import { isApiKey } from '../model/api-key.ts';
-import type { ApiKey, Mode } from '../model/api-key.ts';
+import { isApiKey, type ApiKey, type Mode } from '../model/api-key.ts';
 import { ApiError } from '../model/error.ts';
 import type { ApiKeyId } from '../model/id.ts';
-import { delay } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { delay, type Clock } from '../runtime/clock.ts';
 import type { Store } from '../store/store.ts';
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;

@@ -4,11 +4,9 @@ import { hostname } from 'node:os';
 import { listAnswers } from '../api/openapi/document.ts';
 import { createServer } from '../api/server.ts';
 import { isLoopbackHost } from '../api/session/origin.ts';
-import { VERSION, runtimeFolder } from '../config.ts';
-import type { Settings } from '../config.ts';
+import { VERSION, runtimeFolder, type Settings } from '../config.ts';
 import type { NodeId } from '../model/id.ts';
-import { createAdjustableClock, systemClock } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { createAdjustableClock, systemClock, type Clock } from '../runtime/clock.ts';
 import { watchEventLoopDelay } from '../runtime/event-loop.ts';
 import type { Log } from '../runtime/log.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -21,8 +19,7 @@ import { createTracer } from '../tracing/tracer.ts';
 import { createOnError } from './base.ts';
 import { labelsOf } from './observers.ts';
 import { createNetwork } from './network.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 export type App = {
   /** `http://host:port`, with the port that was bound. */

@@ -1,12 +1,9 @@
 // What reaches outside the machine: attempts, and probes of URLs that are to become destinations. The service is handed
 // one, so that in a simulation the receivers are the network.
-import { createAttempter } from '../attempt/attempter.ts';
-import type { Attempter } from '../attempt/attempter.ts';
-import { createGuard } from '../attempt/guard.ts';
-import type { Guard } from '../attempt/guard.ts';
+import { createAttempter, type Attempter } from '../attempt/attempter.ts';
+import { createGuard, type Guard } from '../attempt/guard.ts';
 import { createResolver } from '../attempt/resolver.ts';
-import { VERSION } from '../config.ts';
-import type { Settings } from '../config.ts';
+import { VERSION, type Settings } from '../config.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 export type Network = Pick<Attempter, 'perform' | 'probe' | 'close'> & Pick<Guard, 'checkUrl'>;

@@ -1,10 +1,8 @@
 // What metrics and the log hear of events and attempts, and the metrics that are read only when somebody looks.
 import type { Answer } from '../api/services.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import { SHARD_COUNT, idTime } from '../model/id.ts';
-import type { DestinationId } from '../model/id.ts';
-import { endedBy } from '../model/observer.ts';
-import type { Observer, FinishedAttempt } from '../model/observer.ts';
+import { SHARD_COUNT, idTime, type DestinationId } from '../model/id.ts';
+import { endedBy, type Observer, type FinishedAttempt } from '../model/observer.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';

@@ -8,12 +8,10 @@ import type { Observer } from '../model/observer.ts';
 import type { Operation, OperationRequest } from '../model/operation.ts';
 import { createDeliveryWork } from '../operate/delivery-work.ts';
 import { createEventWork } from '../operate/event-work.ts';
-import { createOperations } from '../operate/operations.ts';
-import type { Operations } from '../operate/operations.ts';
+import { createOperations, type Operations } from '../operate/operations.ts';
 import { BETWEEN_STEPS_MS, OPERATE_INTERVAL_MS, Runner } from '../operate/runner.ts';
 import type { Work } from '../operate/work.ts';
-import { createLoop } from '../runtime/loop.ts';
-import type { Loop } from '../runtime/loop.ts';
+import { createLoop, type Loop } from '../runtime/loop.ts';
 import type { ToHandOver } from '../store/store.ts';
 import type { Base } from './base.ts';
 

@@ -1,21 +1,17 @@
 // A socket to a vetted address, or the reason why there is none: resolve → vet → connect → handshake, within one
 // budget. The address that was vetted is the one connected to: Node gets it as a literal and looks nothing up.
 import { constants } from 'node:crypto';
-import { isIP } from 'node:net';
-import type { Socket } from 'node:net';
-import { connect as connectTls, createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
-import type { SecureContext } from 'node:tls';
+import { isIP, type Socket } from 'node:net';
+import { connect as connectTls, createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls';
 import type { Outcome } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Abort, Link } from './connection.ts';
 import { explainDns, explainTcp, explainTls, inSeconds } from './explain.ts';
-import { canonicalAddress } from './guard.ts';
-import type { Guard } from './guard.ts';
+import { canonicalAddress, type Guard } from './guard.ts';
 import { Intake, TcpSocket } from './intake.ts';
 import type { ReadingTime } from './reading-time.ts';
-import { DnsError } from './resolver.ts';
-import type { Resolver } from './resolver.ts';
+import { DnsError, type Resolver } from './resolver.ts';
 import { ResponseFault } from './response-fault.ts';
 import type { Target } from './target.ts';
 import { TlsStream } from './tls-stream.ts';

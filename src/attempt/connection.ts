@@ -2,8 +2,7 @@
 // comes while there is none costs the connection.
 // And what such an exchange is stopped by (Aborter).
 import type { Socket } from 'node:net';
-import { PIECE_BYTES_MAX } from './intake.ts';
-import type { Hearer, Intake } from './intake.ts';
+import { PIECE_BYTES_MAX, type Hearer, type Intake } from './intake.ts';
 import type { TlsStream } from './tls-stream.ts';
 
 /** What a connection tells the exchange on it. */

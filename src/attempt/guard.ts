@@ -3,8 +3,7 @@
 // Messages never tell which inner subnets exist or what a name resolved to.
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import ipaddr from 'ipaddr.js';
-import type { IPv4, IPv6 } from 'ipaddr.js';
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 import type { Mode } from '../model/api-key.ts';
 
 type Address = IPv4 | IPv6;

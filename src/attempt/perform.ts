@@ -1,7 +1,6 @@
 // One attempt: sign → connect → send → read → result. The result is a value; nothing here throws or rejects.
 import type { Mode } from '../model/api-key.ts';
-import { ATTEMPT_ERROR_LENGTH_MAX } from '../model/attempt.ts';
-import type { AttemptResult, Outcome } from '../model/attempt.ts';
+import { ATTEMPT_ERROR_LENGTH_MAX, type AttemptResult, type Outcome } from '../model/attempt.ts';
 import type { SignatureStyle } from '../model/destination.ts';
 import type { Clock, Instant } from '../runtime/clock.ts';
 import { ConnectError, CONNECT_MS_MAX } from './connect.ts';
@@ -9,11 +8,9 @@ import type { Abort, Connection } from './connection.ts';
 import { explainStatus, explainTls, inSeconds } from './explain.ts';
 import type { Pools } from './pools.ts';
 import { parseRetryAfter } from './retry-after.ts';
-import { send } from './send.ts';
-import type { Reply, ReplyEnd } from './send.ts';
+import { send, type Reply, type ReplyEnd } from './send.ts';
 import { signatures } from './sign.ts';
-import { createTargets } from './target.ts';
-import type { Target } from './target.ts';
+import { createTargets, type Target } from './target.ts';
 
 export type AttemptRequest = {
   environment: number;

@@ -5,8 +5,7 @@
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Connect } from './connect.ts';
-import { Connection } from './connection.ts';
-import type { Abort, Place } from './connection.ts';
+import { Connection, type Abort, type Place } from './connection.ts';
 import type { Target } from './target.ts';
 
 type OpenOptions = {

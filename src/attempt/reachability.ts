@@ -1,10 +1,8 @@
 // Whether a URL that is being registered can be reached: the same guard and connect as an attempt, up to the TLS
 // handshake, and no HTTP request. One answer for every kind of failure, so that it is no scanner and no oracle.
 import type { Mode } from '../model/api-key.ts';
-import { delay } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { CONNECT_MS_MAX } from './connect.ts';
-import type { Connect } from './connect.ts';
+import { delay, type Clock } from '../runtime/clock.ts';
+import { CONNECT_MS_MAX, type Connect } from './connect.ts';
 import { parseTarget } from './target.ts';
 
 const PROBES_AT_ONCE_MAX = 20;

@@ -7,8 +7,7 @@ import {
   SUCCESS_BODY_KEPT_BYTES_MAX,
 } from '../model/attempt.ts';
 import { ResponseFault, malformed } from './response-fault.ts';
-import { HeadReader } from './response-head.ts';
-import type { BodyEnd, ResponseHead } from './response-head.ts';
+import { HeadReader, type BodyEnd, type ResponseHead } from './response-head.ts';
 
 /** For everything but the headers, the body and the shortest framing of its chunks. */
 const PADDING_BYTES_MAX = 32_768;

@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import type { AttemptResult } from '../model/attempt.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Abort, Connection, Incoming } from './connection.ts';
-import { ResponseFault } from './response-fault.ts';
-import type { FaultEnd } from './response-fault.ts';
+import { ResponseFault, type FaultEnd } from './response-fault.ts';
 import { ResponseReader } from './response.ts';
 
 /**

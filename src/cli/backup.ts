@@ -1,8 +1,7 @@
 // A copy of the database that is whole, taken while the service runs.
 import { UsageError } from '../config.ts';
 import { backupSqlite } from '../store/sqlite/file/backup.ts';
-import { JSON_FLAG } from './command.ts';
-import type { Command } from './command.ts';
+import { JSON_FLAG, type Command } from './command.ts';
 import { printJson, say } from './output.ts';
 
 export const backupCommand: Command = {

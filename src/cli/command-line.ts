@@ -2,8 +2,7 @@
 import { closestName, UsageError } from '../config.ts';
 import { keepProcessAlive } from '../runtime/clock.ts';
 import { StoreError } from '../store/store.ts';
-import { CommandFailure, parseCommandLine } from './command.ts';
-import type { Command, CommandEntry, GroupEntry } from './command.ts';
+import { CommandFailure, parseCommandLine, type Command, type CommandEntry, type GroupEntry } from './command.ts';
 import { ENTRIES } from './commands.ts';
 import { OutputError, print, tell } from './output.ts';
 import { nextCommand } from './next-command.ts';

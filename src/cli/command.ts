@@ -1,7 +1,14 @@
 // What a command of the program is, and how its flags are read.
 import { parseArgs } from 'node:util';
-import { closestName, flagOf, loadSettings, SETTINGS, UsageError } from '../config.ts';
-import type { LoadedSettings, SettingName } from '../config.ts';
+import {
+  closestName,
+  flagOf,
+  loadSettings,
+  SETTINGS,
+  UsageError,
+  type LoadedSettings,
+  type SettingName,
+} from '../config.ts';
 
 export type Flag = {
   type: 'string' | 'boolean';

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { UsageError } from '../config.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
-import { copyStore } from '../store/copy.ts';
-import type { CopyReport, CopyStep } from '../store/copy.ts';
-import { databaseUrlOf, JSON_FLAG } from './command.ts';
-import type { Command, CommandLine } from './command.ts';
+import { copyStore, type CopyReport, type CopyStep } from '../store/copy.ts';
+import { databaseUrlOf, JSON_FLAG, type Command, type CommandLine } from './command.ts';
 import { printJson, say } from './output.ts';
 import { nextCommand, quote } from './next-command.ts';
 

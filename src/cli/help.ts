@@ -1,6 +1,5 @@
 // What --help prints, within 80 columns.
-import { flagsOf } from './command.ts';
-import type { Command, CommandEntry, Flag, GroupEntry } from './command.ts';
+import { flagsOf, type Command, type CommandEntry, type Flag, type GroupEntry } from './command.ts';
 import { SECTIONS } from './commands.ts';
 import { breakAtSpaces, COLUMNS, widthOf } from './terminal.ts';
 

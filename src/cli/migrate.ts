@@ -1,6 +1,5 @@
 // Brings a store to this version's schema without serving. `serve` does the same at its start.
-import { JSON_FLAG } from './command.ts';
-import type { Command } from './command.ts';
+import { JSON_FLAG, type Command } from './command.ts';
 import { printJson, say } from './output.ts';
 import { STORE_SETTINGS, withStore } from './with-store.ts';
 

@@ -1,11 +1,9 @@
 // Several processes that serve one port, under a parent that serves nothing: it starts them, starts again what dies,
 // tells the others of it, and passes on when to stop. Each is a node of its own; of each other's lives they know only
 // through the database, and of a death for certain only through the parent.
-import cluster from 'node:cluster';
-import type { Worker } from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import type { NodeId } from '../model/id.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { delay } from '../runtime/clock.ts';
+import { delay, type Clock } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
 
 /** `stop`: finish what is on the wire, then end. `end`: at once. */

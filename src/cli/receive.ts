@@ -2,14 +2,11 @@
 import { isUtf8 } from 'node:buffer';
 import { formatTime } from '../model/time.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { integerFlag, integerOf, JSON_FLAG, partsOf } from './command.ts';
-import type { Command, CommandLine } from './command.ts';
+import { integerFlag, integerOf, JSON_FLAG, partsOf, type Command, type CommandLine } from './command.ts';
 import { nextEnd } from './end.ts';
 import { sentences, shownJson, tell } from './output.ts';
-import { startReceiver } from './receiver.ts';
-import type { Arrival, Receiver } from './receiver.ts';
-import { createVerifier } from './signature.ts';
-import type { Verdict, Verify } from './signature.ts';
+import { startReceiver, type Arrival, type Receiver } from './receiver.ts';
+import { createVerifier, type Verdict, type Verify } from './signature.ts';
 import { paint } from './table.ts';
 import { breakAnywhere, COLUMNS, printable } from './terminal.ts';
 

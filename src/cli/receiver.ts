@@ -1,8 +1,7 @@
 // The HTTP side of a destination: takes POST requests on any path of 127.0.0.1, bounded in size, time and number, and
 // hands each over whole. `receive` and `demo` share it; what to answer is theirs to say.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
 

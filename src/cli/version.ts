@@ -1,7 +1,6 @@
 // Which version this is: of the program, and of the Node that it runs on.
 import { VERSION } from '../config.ts';
-import { JSON_FLAG } from './command.ts';
-import type { Command } from './command.ts';
+import { JSON_FLAG, type Command } from './command.ts';
 import { print, printJson } from './output.ts';
 
 export const versionCommand: Command = {

@@ -1,7 +1,6 @@
 // What a person sees when the service has started: the address, and at the first start the key and a first hour.
 import { resolve } from 'node:path';
-import { SETTINGS, VERSION } from '../config.ts';
-import type { Settings } from '../config.ts';
+import { SETTINGS, VERSION, type Settings } from '../config.ts';
 import { isInItsFolder, nextCommand, quote } from './next-command.ts';
 
 const RECEIVER_PORT = 8384;

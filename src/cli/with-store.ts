@@ -1,11 +1,9 @@
 // The store for a command that works on it directly, beside a running server or without one.
-import { UsageError } from '../config.ts';
-import type { SettingName, Settings } from '../config.ts';
+import { UsageError, type SettingName, type Settings } from '../config.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { openToolStore } from '../store/open.ts';
-import type { ToolStore } from '../store/store.ts';
-import { StoreError } from '../store/store.ts';
+import { StoreError, type ToolStore } from '../store/store.ts';
 import type { CommandLine } from './command.ts';
 import { tell } from './output.ts';
 

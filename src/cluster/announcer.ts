@@ -4,8 +4,7 @@ import type { DueWork } from '../model/delivery.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
-import { encodeWakeUp } from './wake-up.ts';
-import type { WakeUp } from './wake-up.ts';
+import { encodeWakeUp, type WakeUp } from './wake-up.ts';
 
 /**
  * Each announcement costs a transaction here and one in every node that listens, then a read of deliveries and one of

@@ -2,8 +2,7 @@
 // change left a row in the store; the owner catches up, removes the row, and says so.
 import { ApiError } from '../model/error.ts';
 import type { DestinationId, NodeId } from '../model/id.ts';
-import { delay } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { delay, type Clock } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 import type { Announcer } from './announcer.ts';
 import type { ShardWork } from './work.ts';

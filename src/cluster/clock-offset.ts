@@ -1,6 +1,5 @@
 // How far this machine's clock is from the store's, whose time is everybody's.
-import { instantOf } from '../runtime/clock.ts';
-import type { Clock, Instant } from '../runtime/clock.ts';
+import { instantOf, type Clock, type Instant } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 
 /** `ms`: to be added to this machine's time `at` a moment; too little or too much by as much as `uncertainMs`. */

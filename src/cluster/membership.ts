@@ -1,14 +1,10 @@
 // A node's life in the cluster is one step, over and over: the node renews its lease, removes nodes whose lease has run
 // out, takes and gives shards until every node has its share, and acknowledges the changes that wait for it.
-import { ALL_SHARDS, SHARD_COUNT } from '../model/id.ts';
-import type { NodeId } from '../model/id.ts';
-import { instantOf } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { createLoop } from '../runtime/loop.ts';
-import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
+import { ALL_SHARDS, SHARD_COUNT, type NodeId } from '../model/id.ts';
+import { instantOf, type Clock } from '../runtime/clock.ts';
+import { createLoop, type BackgroundStep, type Loop, type StepResult } from '../runtime/loop.ts';
 import type { ClusterStore, ClusterView, NewNode, RenewedLease } from '../store/cluster-store.ts';
-import { offsetOf } from './clock-offset.ts';
-import type { Offset } from './clock-offset.ts';
+import { offsetOf, type Offset } from './clock-offset.ts';
 import type { Lease } from './lease.ts';
 import type { OwnedShards } from './owned-shards.ts';
 import { planShares } from './shares.ts';

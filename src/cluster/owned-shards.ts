@@ -1,9 +1,7 @@
 // The shards that this node owns, as far as it knows. A shard comes in three steps: the store gives it to this node,
 // what its owner must know is loaded, sending begins. It goes by the same steps backwards.
-import { ALL_SHARDS } from '../model/id.ts';
-import type { NodeId } from '../model/id.ts';
-import { delay } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { ALL_SHARDS, type NodeId } from '../model/id.ts';
+import { delay, type Clock } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 import type { ShardWork } from './work.ts';
 

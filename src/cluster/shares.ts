@@ -1,7 +1,6 @@
 // Who should own which shard: a pure decision that every node takes alone. All nodes read the same rows of the store,
 // so they decide alike without talking; where two of them read different rows, the store lets one node have the shard.
-import { SHARD_COUNT } from '../model/id.ts';
-import type { NodeId } from '../model/id.ts';
+import { SHARD_COUNT, type NodeId } from '../model/id.ts';
 
 type SharesView = {
   me: NodeId;

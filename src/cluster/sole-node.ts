@@ -3,8 +3,7 @@
 // that has lost its lease: another server may be serving the files that are there now.
 import { SHARD_COUNT } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createLoop } from '../runtime/loop.ts';
-import type { BackgroundStep } from '../runtime/loop.ts';
+import { createLoop, type BackgroundStep } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { Cluster, NodeIdentity } from './cluster.ts';
 

@@ -1,9 +1,7 @@
 // What nodes tell one another: that there is something to look at, never what it is. Whoever is told reads it from the
 // store; whoever is not finds it by itself a little later (every step, and the sweep). So losing one costs only time.
-import { FORCED_DUE_AT, isForced } from '../model/delivery.ts';
-import type { DueWork } from '../model/delivery.ts';
-import { SHARD_COUNT, idShard, isId, ALL_SHARDS } from '../model/id.ts';
-import type { DestinationId } from '../model/id.ts';
+import { FORCED_DUE_AT, isForced, type DueWork } from '../model/delivery.ts';
+import { SHARD_COUNT, idShard, isId, ALL_SHARDS, type DestinationId } from '../model/id.ts';
 
 export type WakeUp = {
   /** Destinations that have deliveries, due from then on; forced ones go out even while those are paused or held. */

@@ -1,12 +1,10 @@
 // What one destination has to be sent: the deliveries in memory, and when to look for more in the store. Most of a
 // large backlog stays in the store; nothing here does I/O.
-import type { OpenDelivery } from '../model/delivery.ts';
-import { FORCED_DUE_AT, isForced } from '../model/delivery.ts';
+import { FORCED_DUE_AT, isForced, type OpenDelivery } from '../model/delivery.ts';
 import type { DeliveryId } from '../model/id.ts';
 import { LinkedMap } from '../runtime/linked-map.ts';
 import type { Refill } from '../store/store.ts';
-import { NEVER } from '../runtime/clock.ts';
-import type { Instant } from '../runtime/clock.ts';
+import { NEVER, type Instant } from '../runtime/clock.ts';
 
 /** Forced attempts that wait in memory beside the rest; more wait in the store. */
 const FORCED_WAITING_MAX = 100;

@@ -6,19 +6,14 @@
 //                               └──▶ released           its shard is given away: the rest is stored, and no more
 //                               └──▶ lost               its shard may be another node's already
 import type { Mode } from '../model/api-key.ts';
-import type { OpenDelivery } from '../model/delivery.ts';
-import { isForced } from '../model/delivery.ts';
+import { isForced, type OpenDelivery } from '../model/delivery.ts';
 import type { DestinationHealth, DestinationLoad, DestinationWithKeys } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
-import { resolveSchedule } from '../model/retry-policy.ts';
-import type { Schedule } from '../model/retry-policy.ts';
-import { Backlog } from './backlog.ts';
-import type { Appetite, Refilled } from './backlog.ts';
+import { resolveSchedule, type Schedule } from '../model/retry-policy.ts';
+import { Backlog, type Appetite, type Refilled } from './backlog.ts';
 import { Health } from './health.ts';
-import { InFlight, Window } from './in-flight.ts';
-import type { AttemptUnderWay } from './in-flight.ts';
-import { NEVER } from '../runtime/clock.ts';
-import type { Instant } from '../runtime/clock.ts';
+import { InFlight, Window, type AttemptUnderWay } from './in-flight.ts';
+import { NEVER, type Instant } from '../runtime/clock.ts';
 import { Pace } from './pace.ts';
 import type { HeapPlace, ReadyPlace, Standing } from './slots.ts';
 

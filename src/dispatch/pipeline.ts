@@ -5,16 +5,14 @@
 import type { AttemptRequest, Perform } from '../attempt/perform.ts';
 import type { AttemptResult } from '../model/attempt.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
-import { keysInForce } from '../model/destination.ts';
-import type { DestinationHealth } from '../model/destination.ts';
+import { keysInForce, type DestinationHealth } from '../model/destination.ts';
 import { idTime } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
 import { boundRetryAfter } from '../model/retry-policy.ts';
 import { isGone } from '../model/transitions.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { ClockTrust } from '../runtime/clock-trust.ts';
-import { instantOf } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { instantOf, type Clock } from '../runtime/clock.ts';
 import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import type { Ownership } from '../model/ownership.ts';

@@ -3,16 +3,13 @@
 import type { Mode } from '../model/api-key.ts';
 import type { OpenDelivery } from '../model/delivery.ts';
 import type { DestinationHealth, DestinationWithKeys } from '../model/destination.ts';
-import { idShard } from '../model/id.ts';
-import type { DestinationId } from '../model/id.ts';
-import { instantOf, NEVER } from '../runtime/clock.ts';
-import type { Clock, Instant } from '../runtime/clock.ts';
+import { idShard, type DestinationId } from '../model/id.ts';
+import { instantOf, NEVER, type Clock, type Instant } from '../runtime/clock.ts';
 import type { BackgroundStep } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import { DestinationQueue } from './destination-queue.ts';
 import type { Ownership } from '../model/ownership.ts';
-import { ReadyQueues, WakeHeap } from './slots.ts';
-import type { SharedSlots } from './slots.ts';
+import { ReadyQueues, WakeHeap, type SharedSlots } from './slots.ts';
 import { Refiller } from './refiller.ts';
 
 /** Deliveries that wait in memory: of one destination, and of all together before each is cut to the last number. */

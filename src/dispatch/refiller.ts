@@ -1,6 +1,5 @@
 // Fetches from the store what the queues in memory have room for: many destinations in one read, one at a time.
-import { delay, instantOf } from '../runtime/clock.ts';
-import type { Clock, Instant } from '../runtime/clock.ts';
+import { delay, instantOf, type Clock, type Instant } from '../runtime/clock.ts';
 import type { Refill, RefillRequest, Store } from '../store/store.ts';
 import type { Appetite } from './backlog.ts';
 import type { DestinationQueue } from './destination-queue.ts';

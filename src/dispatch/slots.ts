@@ -11,8 +11,7 @@
 // So its destinations never have more than three quarters of the slots together, and their shares are parts of those.
 import assert from 'node:assert/strict';
 import type { Mode } from '../model/api-key.ts';
-import { NEVER } from '../runtime/clock.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+import { NEVER, type Clock, type Timer } from '../runtime/clock.ts';
 
 const PLENTIFUL_PART = 1 / 2;
 const PROBES_PART = 1 / 8;

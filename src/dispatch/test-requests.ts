@@ -3,14 +3,11 @@ import { Aborter } from '../attempt/connection.ts';
 import type { Perform } from '../attempt/perform.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { TestAttempt } from '../model/attempt.ts';
-import { keysInForce } from '../model/destination.ts';
-import type { DestinationWithKeys } from '../model/destination.ts';
+import { keysInForce, type DestinationWithKeys } from '../model/destination.ts';
 import { ApiError } from '../model/error.ts';
-import { idShard } from '../model/id.ts';
-import type { DestinationId } from '../model/id.ts';
+import { idShard, type DestinationId } from '../model/id.ts';
 import { resolveSchedule } from '../model/retry-policy.ts';
-import { instantOf } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { instantOf, type Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import { buildPayload } from './payloads.ts';
 

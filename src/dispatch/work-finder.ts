@@ -2,8 +2,7 @@
 // a takeover and twice a minute, and by what other nodes say they have stored.
 import { FORCED_DUE_AT } from '../model/delivery.ts';
 import type { DestinationWithKeys } from '../model/destination.ts';
-import { idShard } from '../model/id.ts';
-import type { DestinationId } from '../model/id.ts';
+import { idShard, type DestinationId } from '../model/id.ts';
 import type { Store, SweepPage } from '../store/store.ts';
 import type { Instant } from '../runtime/clock.ts';
 import type { Ownership } from '../model/ownership.ts';

@@ -3,8 +3,7 @@
 import type { EndedUnsent } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { ClockTrust } from '../runtime/clock-trust.ts';
-import { createLoop } from '../runtime/loop.ts';
-import type { BackgroundStep, Loop, StepResult } from '../runtime/loop.ts';
+import { createLoop, type BackgroundStep, type Loop, type StepResult } from '../runtime/loop.ts';
 import type { StepReport, Store } from '../store/store.ts';
 
 /** A step's share of the store thread; an accept that comes during one waits this long at most. */

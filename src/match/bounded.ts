@@ -2,10 +2,8 @@
 // that takes more is matched on a thread of its environment's own; many that take little wait for the next turn.
 import type { SubscriptionId } from '../model/id.ts';
 import { IndexedMatcher } from './indexed.ts';
-import { LargeEvents } from './apart/large-events.ts';
-import type { LargeEventsOptions } from './apart/large-events.ts';
-import type { MatchBody, MatchEntry, MatchScope } from './matcher.ts';
-import { EVERYTHING, TooMuchWork, Work } from './matcher.ts';
+import { LargeEvents, type LargeEventsOptions } from './apart/large-events.ts';
+import { EVERYTHING, TooMuchWork, Work, type MatchBody, type MatchEntry, type MatchScope } from './matcher.ts';
 
 /** Of one event on the event loop: 2 ms; 13 to 20 on a busy core, the parsing of 256 KiB included. */
 const EVENT_STEPS_MAX = 200_000;

@@ -3,11 +3,9 @@
 // of the body.
 import { isOperational } from '../model/event-type.ts';
 import type { SubscriptionId } from '../model/id.ts';
-import { EXPLAINED_MAX, writeExplanation } from './explanation.ts';
-import type { Candidate } from './explanation.ts';
+import { EXPLAINED_MAX, writeExplanation, type Candidate } from './explanation.ts';
 import { Inspection } from './inspection.ts';
-import { once, sortById } from './matcher.ts';
-import type { MatchBody, MatchEntry, MatchScope, Work } from './matcher.ts';
+import { once, sortById, type MatchBody, type MatchEntry, type MatchScope, type Work } from './matcher.ts';
 import {
   addToBucket,
   itemsOf,
@@ -16,8 +14,8 @@ import {
   listPatternsNear,
   parentOf,
   PatternIndex,
+  type Bucket,
 } from './pattern-index.ts';
-import type { Bucket } from './pattern-index.ts';
 
 type ParsedOnDemand = Pick<MatchBody, 'parse'>;
 

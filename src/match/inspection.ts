@@ -2,8 +2,7 @@
 // them, however many there are (selection.ts).
 import type { Filter, FilterTest } from './filter/filter.ts';
 import { holdsForNone, satisfies, stepInto } from './filter/evaluate.ts';
-import type { FilterPath, PathStep } from './filter/path.ts';
-import { EVERY } from './filter/path.ts';
+import { EVERY, type FilterPath, type PathStep } from './filter/path.ts';
 import { Selection } from './selection.ts';
 import type { Work } from './matcher.ts';
 

@@ -4,10 +4,8 @@
 // others lie, an additional path counting as much as NEW_PATH_COST of them, because each path of a pattern is looked
 // up for every event. So 100,000 filters on {status, customer_id} soon lie under customer_id.
 import { isOperational } from '../model/event-type.ts';
-import { listEqualities } from './filter/filter.ts';
-import type { Equality } from './filter/filter.ts';
-import { isScalar } from './filter/json.ts';
-import type { Scalar } from './filter/json.ts';
+import { listEqualities, type Equality } from './filter/filter.ts';
+import { isScalar, type Scalar } from './filter/json.ts';
 import type { FilterPath } from './filter/path.ts';
 import type { Inspection } from './inspection.ts';
 import type { MatchEntry } from './matcher.ts';

@@ -4,10 +4,8 @@
 import { isEqual, isJsonObject, listMembers } from './filter/compare.ts';
 import { holdsForNone, satisfies, stepInto } from './filter/evaluate.ts';
 import type { FilterTest } from './filter/filter.ts';
-import type { Literal, Scalar } from './filter/json.ts';
-import { isScalar } from './filter/json.ts';
-import type { PathStep } from './filter/path.ts';
-import { EVERY } from './filter/path.ts';
+import { isScalar, type Literal, type Scalar } from './filter/json.ts';
+import { EVERY, type PathStep } from './filter/path.ts';
 import { ValueTables } from './value-tables.ts';
 import { Work } from './matcher.ts';
 

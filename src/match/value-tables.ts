@@ -4,8 +4,7 @@ import { canonicalText } from '../json/canonical.ts';
 import { compareByCodePoint, containsText, isJsonObject } from './filter/compare.ts';
 import { satisfies } from './filter/evaluate.ts';
 import type { FilterTest } from './filter/filter.ts';
-import type { Literal, Scalar } from './filter/json.ts';
-import { FILTER_BYTES_MAX, isScalar } from './filter/json.ts';
+import { FILTER_BYTES_MAX, isScalar, type Literal, type Scalar } from './filter/json.ts';
 import { WideNumber } from '../json/wide-number.ts';
 import type { Work } from './matcher.ts';
 

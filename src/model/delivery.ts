@@ -1,8 +1,7 @@
 // One event for one destination through one subscription, and the states it goes through.
 import type { StoredAttempt } from './attempt.ts';
 import type { Event } from './event.ts';
-import { idTime } from './id.ts';
-import type { DeliveryId, DestinationId, EventId, SubscriptionId } from './id.ts';
+import { idTime, type DeliveryId, type DestinationId, type EventId, type SubscriptionId } from './id.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'retrying', 'succeeded', 'dead'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

@@ -12,11 +12,9 @@
 //   any ─ force ─▶ retrying, due at once ─ afterResult ─▶ succeeded, or what it was before
 //   dead ─ born ─▶ pending
 import type { AttemptResult, AttemptTrigger } from './attempt.ts';
-import { FORCED_DUE_AT } from './delivery.ts';
-import type { DeadReason, DeliveryState, OpenDelivery, OpenState } from './delivery.ts';
+import { FORCED_DUE_AT, type DeadReason, type DeliveryState, type OpenDelivery, type OpenState } from './delivery.ts';
 import type { PausedReason } from './destination.ts';
-import { boundRetryAfter, nextAttemptAt } from './retry-policy.ts';
-import type { Schedule } from './retry-policy.ts';
+import { boundRetryAfter, nextAttemptAt, type Schedule } from './retry-policy.ts';
 
 const HTTP_GONE = 410;
 

@@ -2,8 +2,7 @@
 // look to look is told of, and again when it has doubled: who is told every minute soon listens no more.
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createLoop } from '../runtime/loop.ts';
-import type { BackgroundStep, Loop } from '../runtime/loop.ts';
+import { createLoop, type BackgroundStep, type Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { Notices } from './notices.ts';
 

@@ -7,8 +7,7 @@ import type { PausedReason } from '../model/destination.ts';
 import type { DeliveryId, DestinationId, EventId } from '../model/id.ts';
 import { formatTime } from '../model/time.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createLoop } from '../runtime/loop.ts';
-import type { BackgroundStep, Loop } from '../runtime/loop.ts';
+import { createLoop, type BackgroundStep, type Loop } from '../runtime/loop.ts';
 
 /** An event of the service's own, as api/schemas/operational-events.ts documents it. Times are RFC 3339. */
 export type NoticeBody =

@@ -1,15 +1,13 @@
 // Deliveries that are sent again: the dead get a fresh schedule, and those that wait for a retry go out now.
 import type { Delivery, DeliveryStatus, OpenDelivery } from '../model/delivery.ts';
 import { selects, toTypeSelection } from '../model/event-type.ts';
-import { idTime } from '../model/id.ts';
-import type { DeliveryId } from '../model/id.ts';
+import { idTime, type DeliveryId } from '../model/id.ts';
 import type { OperationRequest } from '../model/operation.ts';
 import type { SendAgain } from '../model/transitions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Store, ToHandOver } from '../store/store.ts';
 import type { Pace } from './pace.ts';
-import { untilOf } from './work.ts';
-import type { Found, Place, Taken, Task, Work } from './work.ts';
+import { untilOf, type Found, type Place, type Taken, type Task, type Work } from './work.ts';
 
 type DeliveryRequest = Exclude<OperationRequest, { kind: 'event_replay' }>;
 

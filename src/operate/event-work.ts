@@ -1,6 +1,5 @@
 // New deliveries of old events, matched against the subscriptions as they are now: as accept/replay.ts does for one.
-import { handOn, matchDeliveries, toStoredBody } from '../accept/deliveries.ts';
-import type { OnScheduled } from '../accept/deliveries.ts';
+import { handOn, matchDeliveries, toStoredBody, type OnScheduled } from '../accept/deliveries.ts';
 import type { Configuration } from '../configuration/follower.ts';
 import type { Event } from '../model/event.ts';
 import { toTypeSelection } from '../model/event-type.ts';
@@ -11,8 +10,17 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { NewDelivery, OperationReplays, Store } from '../store/store.ts';
 import type { Pace } from './pace.ts';
-import { NOTHING_FOUND, together, untilOf } from './work.ts';
-import type { Advanced, Found, Place, Taken, Task, Work } from './work.ts';
+import {
+  NOTHING_FOUND,
+  together,
+  untilOf,
+  type Advanced,
+  type Found,
+  type Place,
+  type Taken,
+  type Task,
+  type Work,
+} from './work.ts';
 
 type EventRequest = Extract<OperationRequest, { kind: 'event_replay' }>;
 

@@ -2,14 +2,21 @@
 import { hash } from 'node:crypto';
 import type { ApiKey } from '../model/api-key.ts';
 import { ApiError } from '../model/error.ts';
-import { idTime } from '../model/id.ts';
-import type { OperationId } from '../model/id.ts';
+import { idTime, type OperationId } from '../model/id.ts';
 import type { Operation, OperationAction, OperationRequest } from '../model/operation.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Ids } from '../runtime/ids.ts';
 import type { Store } from '../store/store.ts';
-import { NOTHING_FOUND, START, together, writePosition } from './work.ts';
-import type { Found, Position, Task, Work } from './work.ts';
+import {
+  NOTHING_FOUND,
+  START,
+  together,
+  writePosition,
+  type Found,
+  type Position,
+  type Task,
+  type Work,
+} from './work.ts';
 
 /** Of an environment, running and paused together. */
 const UNFINISHED_MAX = 100;

@@ -5,12 +5,10 @@ import type { DestinationId, OperationId } from '../model/id.ts';
 import type { Operation, OperationEnd, OperationRequest } from '../model/operation.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { StepResult } from '../runtime/loop.ts';
-import { StoreError } from '../store/store.ts';
-import type { OperationStep, Store } from '../store/store.ts';
+import { StoreError, type OperationStep, type Store } from '../store/store.ts';
 import { countFrom, taskOf } from './operations.ts';
 import { Pace } from './pace.ts';
-import { readPosition, START, writePosition } from './work.ts';
-import type { Position, Taken, Work } from './work.ts';
+import { readPosition, START, writePosition, type Position, type Taken, type Work } from './work.ts';
 
 /** How soon it is noticed what was asked for, changed or taken over on another node. */
 export const OPERATE_INTERVAL_MS = 1_000;

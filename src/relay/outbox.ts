@@ -2,11 +2,9 @@
 // where it was, past the remains of deleted rows, and begins again at the front for what was committed behind it.
 import type { Clock } from '../runtime/clock.ts';
 import { isLockTimeout } from '../store/postgres/wire/errors.ts';
-import { OutboxError, statementsFor } from './outbox-table.ts';
-import type { OutboxTable, Refusal, Row } from './outbox-table.ts';
+import { OutboxError, statementsFor, type OutboxTable, type Refusal, type Row } from './outbox-table.ts';
 import type { Pool } from './source.ts';
-import { GROUP_ROWS_MAX } from './waiting-rows.ts';
-import type { WaitingRows } from './waiting-rows.ts';
+import { GROUP_ROWS_MAX, type WaitingRows } from './waiting-rows.ts';
 
 type Reading = {
   count: number;

@@ -6,11 +6,10 @@ import {
   Postrider,
   PostriderError,
   UnexpectedAnswerError,
+  type EventInput,
 } from '../../sdk/typescript/src/postrider.ts';
-import type { EventInput } from '../../sdk/typescript/src/postrider.ts';
 import { BATCH_BYTES_MAX } from '../model/event.ts';
-import { ROW_BYTES_MAX } from './outbox-table.ts';
-import type { Refusal, Row } from './outbox-table.ts';
+import { ROW_BYTES_MAX, type Refusal, type Row } from './outbox-table.ts';
 
 export type Verdict =
   | { kind: 'accepted' }

@@ -2,13 +2,11 @@
 // batches, and deleted. A row is on its way from its reading until its deletion is committed; no transaction is open
 // meanwhile.
 import type { Postrider } from '../../sdk/typescript/src/postrider.ts';
-import { delay } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { delay, type Clock } from '../runtime/clock.ts';
 import type { Backoff } from './backoff.ts';
 import type { Refusal, Row } from './outbox-table.ts';
 import type { Outbox } from './outbox.ts';
-import { publishBatch, refuseBeforehand, rowBytesMax } from './publish.ts';
-import type { Trouble, Verdict } from './publish.ts';
+import { publishBatch, refuseBeforehand, rowBytesMax, type Trouble, type Verdict } from './publish.ts';
 import type { Turn } from './turn.ts';
 import { WaitingRows } from './waiting-rows.ts';
 

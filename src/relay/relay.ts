@@ -1,20 +1,15 @@
 // A transactional outbox: what an application inserts in its own transactions is published, and deleted when Postrider
 // has it. Whatever breaks on the way, a row is deleted only after its 2xx, and published again only under its own key.
 import type { Postrider } from '../../sdk/typescript/src/postrider.ts';
-import type { Clock } from '../runtime/clock.ts';
-import { delay } from '../runtime/clock.ts';
+import { delay, type Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { DatabaseAddress } from '../store/postgres/wire/database-address.ts';
 import { Backoff } from './backoff.ts';
-import { describeOutbox } from './outbox-table.ts';
-import type { Refusal } from './outbox-table.ts';
+import { describeOutbox, type Refusal } from './outbox-table.ts';
 import { Outbox } from './outbox.ts';
-import { Publishing } from './publishing.ts';
-import type { Unsettled } from './publishing.ts';
-import { explain, mayPass, openSource } from './source.ts';
-import type { Pool } from './source.ts';
-import { withTurn } from './turn.ts';
-import type { Turn } from './turn.ts';
+import { Publishing, type Unsettled } from './publishing.ts';
+import { explain, mayPass, openSource, type Pool } from './source.ts';
+import { withTurn, type Turn } from './turn.ts';
 
 export type RelayOptions = {
   source: DatabaseAddress;

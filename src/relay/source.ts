@@ -1,6 +1,5 @@
 // The database that an outbox is in: the connections of a relay to it, and which of its errors time may mend.
-import { openPool } from '../store/postgres/wire/connections.ts';
-import type { withConnection } from '../store/postgres/wire/connections.ts';
+import { openPool, type withConnection } from '../store/postgres/wire/connections.ts';
 import type { DatabaseAddress } from '../store/postgres/wire/database-address.ts';
 import { isConflict, isConnectionLoss, isReadOnly, sqlState } from '../store/postgres/wire/errors.ts';
 

@@ -1,8 +1,7 @@
 // Whose turn it is to publish a table: of all relays that run, the one whose session has the table's advisory lock. It
 // locks no row and writes nothing; a relay that dies, hangs or loses its connection loses the turn with it. That two
 // believe to have it for a moment costs only requests: a row goes out under its own key, in its group's order.
-import { delay } from '../runtime/clock.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+import { delay, type Clock, type Timer } from '../runtime/clock.ts';
 import { withConnection } from '../store/postgres/wire/connections.ts';
 import { CHANNEL, IDLE_LOCK, TURN_LOCK } from './schema.ts';
 import type { Client, Pool } from './source.ts';

@@ -1,8 +1,7 @@
 // Makes ids: UUIDv7 with a counter, so ids of one process are strictly increasing even within one millisecond and when
 // the clock goes back a little. When it is set back by more, after it was wrong, ids go back with it: their time is
 // when things were made, and would be wrong for as long as the clock had been ahead.
-import { formatId, layOutId } from '../model/id.ts';
-import type { IdOf, IdPrefix } from '../model/id.ts';
+import { formatId, layOutId, type IdOf, type IdPrefix } from '../model/id.ts';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 

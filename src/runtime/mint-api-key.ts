@@ -1,11 +1,9 @@
 // Makes API keys.
 import { hash } from 'node:crypto';
-import { formatApiKey } from '../model/api-key.ts';
-import type { ApiKey, Mode, Scope } from '../model/api-key.ts';
+import { formatApiKey, type ApiKey, type Mode, type Scope } from '../model/api-key.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
-import { randomDigits } from './random.ts';
-import type { Random } from './random.ts';
+import { randomDigits, type Random } from './random.ts';
 
 const RANDOM_DIGITS = 30;
 

@@ -1,7 +1,6 @@
 // What any process tells of itself, under the names that dashboards for Prometheus expect.
 import { readdir } from 'node:fs/promises';
-import { Counter, Gauge } from '@prometheus-io/client';
-import type { Registry } from '@prometheus-io/client';
+import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 
 export function addProcessMetrics(registers: Registry[], version: string): void {
   const info = new Gauge({

@@ -1,9 +1,7 @@
 // What this process has counted and not given up yet: for the minute and the hour that run, and for those before until
 // they are stored. Told by the observer for every event and attempt, so counting is additions and look-ups, no more.
-import { idTime } from '../model/id.ts';
-import type { DestinationId } from '../model/id.ts';
-import { endedBy } from '../model/observer.ts';
-import type { EndedUnsent, FinishedAttempt, Observer, Scheduled } from '../model/observer.ts';
+import { idTime, type DestinationId } from '../model/id.ts';
+import { endedBy, type EndedUnsent, type FinishedAttempt, type Observer, type Scheduled } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { CountsSubject, StoredCounts } from '../store/store.ts';

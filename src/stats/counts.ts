@@ -1,8 +1,7 @@
 // What is counted of one subject (an environment, a destination, an event type) in one minute or hour, durations as
 // histograms, and how it stands in a row: a few dozen bytes. Counts of several processes are added up when they are
 // read.
-import { OUTCOMES } from '../model/attempt.ts';
-import type { Outcome } from '../model/attempt.ts';
+import { OUTCOMES, type Outcome } from '../model/attempt.ts';
 
 /** The numbers of outcomes in rows: a new outcome is added at the end of OUTCOMES. */
 const OUTCOME_INDEX = new Map<Outcome, number>(OUTCOMES.map((outcome, index) => [outcome, index]));

@@ -1,12 +1,16 @@
 // How one destination is doing: what the store knows of it, what this process has heard since, and what it counted.
-import { nextAttemptOf, stateOf, summaryOf } from '../model/condition.ts';
-import type { DestinationActivity, DestinationCondition } from '../model/condition.ts';
+import {
+  nextAttemptOf,
+  stateOf,
+  summaryOf,
+  type DestinationActivity,
+  type DestinationCondition,
+} from '../model/condition.ts';
 import type { Destination } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { Activity } from './activity.ts';
-import { latest } from './activity.ts';
+import { latest, type Activity } from './activity.ts';
 import { HOUR_MS } from './counter.ts';
 import type { CountsReader } from './reader.ts';
 

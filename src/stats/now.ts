@@ -1,17 +1,13 @@
 // How the service is doing just now: the rates of the last minute, what waits, and which destinations are in trouble.
 // What costs more than adding up is kept for a second, however many ask.
-import { isFailing, stateOf, summaryOf } from '../model/condition.ts';
-import type { DestinationCondition, DestinationState } from '../model/condition.ts';
+import { isFailing, stateOf, summaryOf, type DestinationCondition, type DestinationState } from '../model/condition.ts';
 import type { Destination, DestinationHealth } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { Activity, Pulse } from './activity.ts';
-import { HOUR_MS, MINUTE_MS } from './counter.ts';
-import type { Counter } from './counter.ts';
-import { readConditions } from './health.ts';
-import type { LoadOf } from './health.ts';
-import { addPulses, decodePulse } from './activity.ts';
+import { HOUR_MS, MINUTE_MS, type Counter } from './counter.ts';
+import { readConditions, type LoadOf } from './health.ts';
+import { addPulses, decodePulse, type Activity, type Pulse } from './activity.ts';
 import type { PausedDestinations } from './paused.ts';
 import type { CountsReader } from './reader.ts';
 

@@ -1,10 +1,8 @@
 // Reads what was counted of one subject: the rows of every process, and in the place of this one's what it has in
 // memory, so that the node that is asked knows of what has just happened. The others' is ten seconds old at most.
-import { createBreaks } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { createBreaks, type Clock } from '../runtime/clock.ts';
 import type { CountsSubject, Store } from '../store/store.ts';
-import { HOUR_MS } from './counter.ts';
-import type { Counter } from './counter.ts';
+import { HOUR_MS, type Counter } from './counter.ts';
 import { Counts, decodeCounts } from './counts.ts';
 
 /** Minutes are kept for so long, hours for 90 days. */

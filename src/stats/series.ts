@@ -1,12 +1,10 @@
 // Counts over time, one point for each step: what charts are drawn from.
 import { OUTCOMES } from '../model/attempt.ts';
 import { formatTime } from '../model/time.ts';
-import { createBreaks } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { createBreaks, type Clock } from '../runtime/clock.ts';
 import { HOUR_MS, MINUTE_MS } from './counter.ts';
 import { Counts } from './counts.ts';
-import { MINUTES_KEPT_MS } from './reader.ts';
-import type { CountsReader, Subject } from './reader.ts';
+import { MINUTES_KEPT_MS, type CountsReader, type Subject } from './reader.ts';
 
 export const STEPS = ['1m', '5m', '1h', '1d'] as const;
 export type Step = (typeof STEPS)[number];

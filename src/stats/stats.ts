@@ -1,26 +1,20 @@
 // Stats put together: observers that count, a loop that stores what they counted, another that removes what is old, and
 // the answers to who asks. `counter.ts` is where counting happens, `writer.ts` where it becomes rows.
-import type { DestinationState } from '../model/condition.ts';
-import { stateOf } from '../model/condition.ts';
+import { stateOf, type DestinationState } from '../model/condition.ts';
 import type { Destination, DestinationStatus, DestinationLoad } from '../model/destination.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { createLoop } from '../runtime/loop.ts';
-import type { BackgroundStep, Loop } from '../runtime/loop.ts';
+import { createLoop, type BackgroundStep, type Loop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Page, PageRequest, Store } from '../store/store.ts';
-import { Activity, LastMinute } from './activity.ts';
+import { Activity, LastMinute, type Pulse } from './activity.ts';
 import { Counter, HOUR_MS } from './counter.ts';
-import { readConditions, readHealthOf } from './health.ts';
-import type { Health, LoadOf } from './health.ts';
-import type { Pulse } from './activity.ts';
+import { readConditions, readHealthOf, type Health, type LoadOf } from './health.ts';
 import { createNow } from './now.ts';
 import { PausedDestinations } from './paused.ts';
-import { HOURS_KEPT_MS, MINUTES_KEPT_MS, createCountsReader } from './reader.ts';
-import type { Subject } from './reader.ts';
-import { readSeries } from './series.ts';
-import type { SeriesRequest } from './series.ts';
+import { HOURS_KEPT_MS, MINUTES_KEPT_MS, createCountsReader, type Subject } from './reader.ts';
+import { readSeries, type SeriesRequest } from './series.ts';
 import { createStatsWriter } from './writer.ts';
 
 const WRITE_INTERVAL_MS = 10_000;

@@ -3,8 +3,7 @@ import type { DestinationActivity } from '../model/condition.ts';
 import type { DestinationId } from '../model/id.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Store, StoredCounts } from '../store/store.ts';
-import type { Activity, Heard, Pulse } from './activity.ts';
-import { latest, encodePulse } from './activity.ts';
+import { latest, encodePulse, type Activity, type Heard, type Pulse } from './activity.ts';
 import type { Counter } from './counter.ts';
 
 /** A transaction of so many rows takes a few milliseconds; accepts and results wait no longer for it. */

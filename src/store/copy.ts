@@ -4,8 +4,13 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { CopyTarget } from './postgres/copy/copy-target.ts';
-import type { CopiedTable, CopiedTableName, CopyProgress, TableProgress } from './rows/copied-tables.ts';
-import { COPIED_TABLES } from './rows/copied-tables.ts';
+import {
+  COPIED_TABLES,
+  type CopiedTable,
+  type CopiedTableName,
+  type CopyProgress,
+  type TableProgress,
+} from './rows/copied-tables.ts';
 import { RowDigest, digestBodies } from './rows/row-digest.ts';
 import type { CopySource } from './sqlite/file/copy-source.ts';
 import { StoreError } from './store.ts';

@@ -8,8 +8,7 @@
 import { hash } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isId } from '../model/id.ts';
-import type { NodeId } from '../model/id.ts';
+import { isId, type NodeId } from '../model/id.ts';
 
 /** Linux alone tells one boot of a machine from all others. */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';

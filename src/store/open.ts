@@ -1,11 +1,9 @@
 // Chooses the adapter that the settings ask for.
-import type { Clock } from '../runtime/clock.ts';
-import { systemClock } from '../runtime/clock.ts';
+import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { parseMasterKey } from './master-key.ts';
 import type { SqliteStoreOptions } from './sqlite/sqlite-store.ts';
-import { StoreError } from './store.ts';
-import type { Store, ToolStore } from './store.ts';
+import { StoreError, type Store, type ToolStore } from './store.ts';
 
 type OpenOptions = {
   /** `postgres://…`; null: the embedded store in `dataDir`. */

@@ -3,10 +3,8 @@
 import type { MessageId } from '../model/id.ts';
 import type { Feed } from './feed.ts';
 import type { Message } from './message.ts';
-import { Ring } from './ring.ts';
-import type { Entry } from './ring.ts';
-import { Subscriber } from './subscriber.ts';
-import type { Subscription } from './subscriber.ts';
+import { Ring, type Entry } from './ring.ts';
+import { Subscriber, type Subscription } from './subscriber.ts';
 
 export class Channel {
   readonly environment: number;

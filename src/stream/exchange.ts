@@ -6,10 +6,8 @@ import type { Clock } from '../runtime/clock.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 import { Incoming } from './incoming.ts';
 import type { Message } from './message.ts';
-import { Dropping, Outgoing } from './outgoing.ts';
-import type { Batch } from './outgoing.ts';
-import { decodeSaid, Voice } from './said.ts';
-import type { Said } from './said.ts';
+import { Dropping, Outgoing, type Batch } from './outgoing.ts';
+import { decodeSaid, Voice, type Said } from './said.ts';
 
 /** How often who watches says so, and who records says how far it has come ... */
 const SAY_INTERVAL_MS = 5_000;

@@ -1,18 +1,14 @@
 // From what the core tells an observer to messages. Telling must be quick, and it does not say all that lists show of
 // an attempt's delivery: so it is noted, and rows are read from the store for many attempts at once.
 import type { Attempt } from '../model/attempt.ts';
-import { RESPONSE_CODES_MAX, toNewRow } from '../model/delivery.ts';
-import type { Delivery } from '../model/delivery.ts';
+import { RESPONSE_CODES_MAX, toNewRow, type Delivery } from '../model/delivery.ts';
 import type { Destination } from '../model/destination.ts';
 import type { Event } from '../model/event.ts';
 import type { DeliveryId, DestinationId, MessageId } from '../model/id.ts';
 import type { FinishedAttempt, Scheduled } from '../model/observer.ts';
-import { READ_DELIVERIES_MAX } from '../store/store.ts';
-import type { Store } from '../store/store.ts';
-import { bodyMembersOf } from './message.ts';
-import type { Message } from './message.ts';
-import { messagesOf, Notes } from './notes.ts';
-import type { Note } from './notes.ts';
+import { READ_DELIVERIES_MAX, type Store } from '../store/store.ts';
+import { bodyMembersOf, type Message } from './message.ts';
+import { messagesOf, Notes, type Note } from './notes.ts';
 
 /** How resources are written as JSON: as lists show them. */
 export type Writers = {

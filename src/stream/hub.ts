@@ -7,13 +7,11 @@ import { ApiError } from '../model/error.ts';
 import type { Destination } from '../model/destination.ts';
 import type { DestinationId, MessageId } from '../model/id.ts';
 import type { Observer } from '../model/observer.ts';
-import { createBreaks } from '../runtime/clock.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+import { createBreaks, type Clock, type Timer } from '../runtime/clock.ts';
 import type { Store } from '../store/store.ts';
 import { Channel } from './channel.ts';
 import type { Exchange } from './exchange.ts';
-import { Feed } from './feed.ts';
-import type { Writers } from './feed.ts';
+import { Feed, type Writers } from './feed.ts';
 import type { Ring } from './ring.ts';
 import type { Chunks, Subscriber, Subscription } from './subscriber.ts';
 

@@ -1,8 +1,7 @@
 // Reads what other nodes leave of one environment while it is watched here: each node's batches in their order, as far
 // as it has announced them.
 import type { NodeId } from '../model/id.ts';
-import { createBreaks } from '../runtime/clock.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { createBreaks, type Clock } from '../runtime/clock.ts';
 import type { ClusterStore, MessageBatch } from '../store/cluster-store.ts';
 import type { Message } from './message.ts';
 import { parseBatch } from './outgoing.ts';

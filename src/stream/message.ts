@@ -1,6 +1,5 @@
 // One message of a stream: what it says, as JSON that was made once for all who read it, and what filters go by.
-import { selects } from '../model/event-type.ts';
-import type { TypeSelection } from '../model/event-type.ts';
+import { selects, type TypeSelection } from '../model/event-type.ts';
 import type { MessageId } from '../model/id.ts';
 
 export const MESSAGE_KINDS = ['event', 'attempt', 'delivery', 'destination'] as const;

@@ -1,7 +1,6 @@
 // Leaves an environment's messages in the store for other nodes, in batches: at once when nothing was left for a while,
 // else together. What waits is bounded; what does not fit is counted as lost.
-import { delay } from '../runtime/clock.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+import { delay, type Clock, type Timer } from '../runtime/clock.ts';
 import type { Message } from './message.ts';
 
 const INTERVAL_MS = 50;

@@ -1,9 +1,7 @@
 // The last messages of an environment, numbered, bounded in number and in memory. Streams hold a place in it and no
 // queue of their own: one that does not read costs nothing, and loses what the ring drops.
-import { idTime, isId } from '../model/id.ts';
-import type { MessageId } from '../model/id.ts';
-import { formatGap, formatMessage, formatWithBody } from './message.ts';
-import type { Loss, Message, Subject } from './message.ts';
+import { idTime, isId, type MessageId } from '../model/id.ts';
+import { formatGap, formatMessage, formatWithBody, type Loss, type Message, type Subject } from './message.ts';
 
 const RING_MESSAGES_MAX = 10_000;
 /** Attempts carry what the receiver answered, and events their bodies if somebody wants them. */

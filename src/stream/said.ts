@@ -1,6 +1,5 @@
 // What nodes announce to each other about streams: who watches, and how far who records has come.
-import { isId } from '../model/id.ts';
-import type { NodeId } from '../model/id.ts';
+import { isId, type NodeId } from '../model/id.ts';
 import type { ClusterStore } from '../store/cluster-store.ts';
 
 /** Announcements about streams begin with it; a node that does not know them leaves them alone. */

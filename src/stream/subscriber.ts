@@ -1,7 +1,6 @@
 // One open stream: a place in its environment's ring, and an answer that takes what follows as fast as it is read.
 import { Readable } from 'node:stream';
-import { COMMENT, formatGap, matches } from './message.ts';
-import type { StreamFilter } from './message.ts';
+import { COMMENT, formatGap, matches, type StreamFilter } from './message.ts';
 import type { Entry, Ring } from './ring.ts';
 
 export type Subscription = {

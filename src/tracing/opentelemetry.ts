@@ -1,12 +1,16 @@
 // Spans as OpenTelemetry exports them: OTLP over HTTP, in batches, from a bounded queue. The only file that knows the
 // packages, and loaded only when traces are asked for. Where to send them, with which headers, how long to wait, and
 // what the service is called there are read by the packages themselves, from the standard OTEL_… environment.
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
-import type { HrTime, SpanContext } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, type HrTime, type SpanContext } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
-import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import {
+  BatchSpanProcessor,
+  SamplingDecision,
+  TraceIdRatioBasedSampler,
+  type ReadableSpan,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace';
 import type { TraceSettings } from './settings.ts';
 import type { Span, SpanName, SpanSink } from './tracer.ts';
 

@@ -1,8 +1,7 @@
 // Ids of traces and spans, each derived from the id of what it is about: every node, after every restart, names the
 // trace of an event and the spans of a delivery alike, and nothing is kept for traces but the event's traceparent.
 import { hash } from 'node:crypto';
-import { idBytes } from '../model/id.ts';
-import type { EventId } from '../model/id.ts';
+import { idBytes, type EventId } from '../model/id.ts';
 
 type TraceParent = { traceId: string; spanId: string; isSampled: boolean };
 

@@ -1,10 +1,8 @@
 // An event as one trace: accept, below it a span for each delivery, below that its attempts. Spans are told when they
 // have ended, from what observers hear; those of deliveries that end without an attempt (expired, deleted) are not.
 import type { OpenDelivery } from '../model/delivery.ts';
-import { idTime } from '../model/id.ts';
-import type { EventId } from '../model/id.ts';
-import { endedBy } from '../model/observer.ts';
-import type { FinishedAttempt, Observer, Scheduled } from '../model/observer.ts';
+import { idTime, type EventId } from '../model/id.ts';
+import { endedBy, type FinishedAttempt, type Observer, type Scheduled } from '../model/observer.ts';
 import type { Decision } from '../model/transitions.ts';
 import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './trace-ids.ts';
 

@@ -3,13 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../../src/model/error.ts';
 import type { Event } from '../../src/model/event.ts';
-import { idShard, idTime } from '../../src/model/id.ts';
-import type { DestinationId } from '../../src/model/id.ts';
+import { idShard, idTime, type DestinationId } from '../../src/model/id.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { settle } from '../sim/virtual-clock.ts';
 import { Allowance } from '../../src/accept/deliveries.ts';
-import { setUp, toIncoming } from './setup.ts';
-import type { Post } from './setup.ts';
+import { setUp, toIncoming, type Post } from './setup.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,10 +1,8 @@
 // Who may call what: 401, 404, 405, 403, in this order, and all before the body is read.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { SCOPES } from '../../src/model/api-key.ts';
-import type { Scope } from '../../src/model/api-key.ts';
-import { startApi } from './harness.ts';
-import type { Api } from './harness.ts';
+import { SCOPES, type Scope } from '../../src/model/api-key.ts';
+import { startApi, type Api } from './harness.ts';
 
 let api: Api;
 before(async () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isApiKey } from '../../src/model/api-key.ts';
-import { addDestination, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { addDestination, startApi, type Api, type Json } from './harness.ts';
 
 let api: Api;
 before(async () => {

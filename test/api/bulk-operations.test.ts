@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before as beforeAll, beforeEach, describe, it } from 'node:test';
 import type { DeliveryId } from '../../src/model/id.ts';
 import { attempt, die, retryAt } from '../store/scene.ts';
-import { DAY_MS, addDestination, postEvent, startApi } from './harness.ts';
-import type { Answer, Api, Json } from './harness.ts';
+import { DAY_MS, addDestination, postEvent, startApi, type Answer, type Api, type Json } from './harness.ts';
 
 let api: Api;
 beforeAll(async () => {

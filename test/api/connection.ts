@@ -1,8 +1,7 @@
 // A connection to the API as bytes: for what no client would send.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 export type Response = { status: number; headers: Map<string, string>; body: string };
 

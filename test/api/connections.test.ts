@@ -1,14 +1,11 @@
 // What one connection may make the service hold and do, and that each comes to an end.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Connection } from './connection.ts';
-import { postEvent, startApi } from './harness.ts';
-import type { Api } from './harness.ts';
+import { postEvent, startApi, type Api } from './harness.ts';
 
 const CONNECT = 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n';
 const METRICS = 'GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n';

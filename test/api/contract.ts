@@ -1,11 +1,9 @@
 // Holds an answer against the OpenAPI document: its status must be documented for its route, its body must be of the
 // schema, and an error's code must be one that the document says the route answers with.
 import assert from 'node:assert/strict';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { ERRORS } from '../../src/model/error.ts';
-import type { ErrorCode } from '../../src/model/error.ts';
+import { ERRORS, type ErrorCode } from '../../src/model/error.ts';
 import type { OpenapiDocument } from '../../src/api/openapi/document.ts';
 import type { ApiApp } from '../../src/api/route-config.ts';
 import type { Answer } from './harness.ts';

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
-import { addDestination, postEvent, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { addDestination, postEvent, startApi, type Api, type Json } from './harness.ts';
 
 let api: Api;
 before(async () => {

@@ -10,8 +10,7 @@ import { createBuildReader } from '../../src/api/dashboard/build.ts';
 import type { ApiApp } from '../../src/api/route-config.ts';
 import { createServer } from '../../src/api/server.ts';
 import { Connection } from './connection.ts';
-import { startApi } from './harness.ts';
-import type { Api } from './harness.ts';
+import { startApi, type Api } from './harness.ts';
 
 const PAGE = '<!doctype html><script type="module" src="/assets/main-Ab1.js"></script>';
 const SCRIPT = `console.log(${JSON.stringify('postrider '.repeat(20_000))})`;

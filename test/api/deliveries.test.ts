@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Attempt } from '../../src/model/attempt.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
-import { addDestination, DAY_MS, postEvent, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { addDestination, DAY_MS, postEvent, startApi, type Api, type Json } from './harness.ts';
 
 let api: Api;
 before(async () => {

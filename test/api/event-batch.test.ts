@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { addDestination, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { addDestination, startApi, type Api, type Json } from './harness.ts';
 
 type Result = { status: number; event?: Json; error?: { code: string; message: string; param: string } };
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { addDestination, DAY_MS, postEvent, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { addDestination, DAY_MS, postEvent, startApi, type Api, type Json } from './harness.ts';
 
 let api: Api;
 before(async () => {

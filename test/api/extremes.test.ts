@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { requestStream, textOf } from '../support/stream-reader.ts';
-import type { OpenStream } from '../support/stream-reader.ts';
-import { DAY_MS, addDestination, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { requestStream, textOf, type OpenStream } from '../support/stream-reader.ts';
+import { DAY_MS, addDestination, startApi, type Api, type Json } from './harness.ts';
 
 const TIMES = [
   '',

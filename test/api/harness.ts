@@ -2,16 +2,14 @@
 // nothing goes on beside the requests: what the dispatcher is handed stays there, and is listed besides. Every answer
 // is held against the OpenAPI document.
 import assert from 'node:assert/strict';
-import { createService } from '../../src/app/service.ts';
-import type { Service } from '../../src/app/service.ts';
+import { createService, type Service } from '../../src/app/service.ts';
 import { mintApiKey } from '../../src/runtime/mint-api-key.ts';
 import type { ApiApp } from '../../src/api/route-config.ts';
 import { createServer } from '../../src/api/server.ts';
 import type { ApiServices } from '../../src/api/services.ts';
 import type { Network } from '../../src/app/network.ts';
 import { createGuard } from '../../src/attempt/guard.ts';
-import { DEFAULT_SCOPES } from '../../src/model/api-key.ts';
-import type { Mode, Scope } from '../../src/model/api-key.ts';
+import { DEFAULT_SCOPES, type Mode, type Scope } from '../../src/model/api-key.ts';
 import type { OpenDelivery } from '../../src/model/delivery.ts';
 import { createAdjustableClock } from '../../src/runtime/clock.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
@@ -19,8 +17,7 @@ import { systemRandom as random } from '../../src/runtime/random.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { openInThreadStore } from '../support/in-thread-store.ts';
-import { createRecordingLog } from '../support/recording-log.ts';
-import type { LogLine } from '../support/recording-log.ts';
+import { createRecordingLog, type LogLine } from '../support/recording-log.ts';
 import { settingsWith } from '../support/settings.ts';
 import { createContract } from './contract.ts';
 

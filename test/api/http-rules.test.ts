@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { isId } from '../../src/model/id.ts';
 import { Connection } from './connection.ts';
-import { startApi } from './harness.ts';
-import type { Api } from './harness.ts';
+import { startApi, type Api } from './harness.ts';
 
 let api: Api;
 let key: string;

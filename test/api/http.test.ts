@@ -6,10 +6,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { isId } from '../../src/model/id.ts';
-import { Connection } from './connection.ts';
-import type { Response } from './connection.ts';
-import { ENVIRONMENTS, startApi } from './harness.ts';
-import type { Api } from './harness.ts';
+import { Connection, type Response } from './connection.ts';
+import { ENVIRONMENTS, startApi, type Api } from './harness.ts';
 
 let api: Api;
 let key: string;

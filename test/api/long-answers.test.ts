@@ -1,18 +1,15 @@
 // Answers that list very many deliveries: the same JSON as any other, made only as far as the caller takes it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { get } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import Fastify from 'fastify';
 import { pieceDelivery } from '../../src/api/output/delivery-answer.ts';
-import { piecePage, sendPieces } from '../../src/api/output/pieces.ts';
-import type { Piece } from '../../src/api/output/pieces.ts';
+import { piecePage, sendPieces, type Piece } from '../../src/api/output/pieces.ts';
 import type { DeliveryWithAttempts } from '../../src/model/delivery.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { addDestination, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { addDestination, startApi, type Api, type Json } from './harness.ts';
 
 const SUBSCRIPTIONS = 1_001;
 const EVENT = { type: 'many.one', body: { n: 1 }, idempotency_key: 'many' };

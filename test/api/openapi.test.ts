@@ -9,8 +9,7 @@ import * as fc from 'fast-check';
 import type { OpenapiDocument } from '../../src/api/openapi/document.ts';
 import { findPatternFault, isEventType } from '../../src/model/event-type.ts';
 import { ERRORS } from '../../src/model/error.ts';
-import { startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { startApi, type Api, type Json } from './harness.ts';
 
 const BYTES_MAX = 160_000;
 

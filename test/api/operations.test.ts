@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { StoreError } from '../../src/store/store.ts';
-import type { Store } from '../../src/store/store.ts';
-import { addDestination, postEvent, startApi } from './harness.ts';
-import type { Api } from './harness.ts';
+import { StoreError, type Store } from '../../src/store/store.ts';
+import { addDestination, postEvent, startApi, type Api } from './harness.ts';
 import type { Answer as Answered } from '../../src/api/services.ts';
 
 let api: Api;

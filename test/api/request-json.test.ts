@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { parseRequestJson, RawObject } from '../../src/api/input/request-json.ts';
-import type { BodyShape, JsonItem } from '../../src/api/input/request-json.ts';
+import { parseRequestJson, RawObject, type BodyShape, type JsonItem } from '../../src/api/input/request-json.ts';
 import { ApiError } from '../../src/model/error.ts';
 
 const parse = (text: string | Buffer, shape: BodyShape = {}) => parseRequestJson(Buffer.from(text), shape);

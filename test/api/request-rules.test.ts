@@ -1,8 +1,7 @@
 // What every request must be, whatever its endpoint: media type, size, JSON, known fields and parameters.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { addDestination, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { addDestination, startApi, type Api, type Json } from './harness.ts';
 
 let api: Api;
 let destination: string;

@@ -1,8 +1,7 @@
 // Signing in to the dashboard, what a session may do, how it ends, and who tries to get one that is not theirs.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { DAY_MS, startApi } from './harness.ts';
-import type { Answer, Api } from './harness.ts';
+import { DAY_MS, startApi, type Answer, type Api } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 const HOST = 'localhost:8383';

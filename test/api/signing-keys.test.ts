@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { DestinationId } from '../../src/model/id.ts';
-import { addDestination, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { addDestination, startApi, type Api, type Json } from './harness.ts';
 
 let api: Api;
 let id: string;

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { encodePulse } from '../../src/stats/activity.ts';
 import { attempt, result, retryAt } from '../store/scene.ts';
-import { DAY_MS, ENVIRONMENTS, addDestination, postEvent, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { DAY_MS, ENVIRONMENTS, addDestination, postEvent, startApi, type Api, type Json } from './harness.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -2,16 +2,12 @@
 // on, and what becomes of one that nobody reads.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { RING_BYTES_MAX } from '../../src/stream/ring.ts';
-import { openStream, requestStream, textOf } from '../support/stream-reader.ts';
-import type { OpenStream, StreamReader } from '../support/stream-reader.ts';
-import { addDestination, postEvent, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { openStream, requestStream, textOf, type OpenStream, type StreamReader } from '../support/stream-reader.ts';
+import { addDestination, postEvent, startApi, type Api, type Json } from './harness.ts';
 
 /** Of one process, as docs/guides/follow-live.md has it. */
 const STREAMS_MAX = 200;

@@ -7,11 +7,9 @@ import { createNetwork } from '../../src/app/network.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Webhook } from 'svix';
 import { verify } from '../attempt/attempting.ts';
-import { OK, startReceiver } from '../attempt/receiver.ts';
-import type { Receiver } from '../attempt/receiver.ts';
+import { OK, startReceiver, type Receiver } from '../attempt/receiver.ts';
 import { settingsWith } from '../support/settings.ts';
-import { NO_NETWORK, startApi } from './harness.ts';
-import type { Api, Json } from './harness.ts';
+import { NO_NETWORK, startApi, type Api, type Json } from './harness.ts';
 
 type Request = { headers: Record<string, string[]>; body: string };
 

@@ -3,17 +3,14 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
-import { createAttempter } from '../../src/attempt/attempter.ts';
-import type { Attempter } from '../../src/attempt/attempter.ts';
+import { createAttempter, type Attempter } from '../../src/attempt/attempter.ts';
 import { createGuard } from '../../src/attempt/guard.ts';
 import type { Abort } from '../../src/attempt/connection.ts';
 import type { AttemptRequest } from '../../src/attempt/perform.ts';
 import { createResolver } from '../../src/attempt/resolver.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
-import { instantOf, systemClock } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
-import { startReceiver } from './receiver.ts';
-import type { ReceivedRequest, Receiver } from './receiver.ts';
+import { instantOf, systemClock, type Clock } from '../../src/runtime/clock.ts';
+import { startReceiver, type ReceivedRequest, type Receiver } from './receiver.ts';
 
 export const KEY = Uint8Array.from({ length: 32 }, (_, i) => i * 7);
 export const PAYLOAD = new TextEncoder().encode(

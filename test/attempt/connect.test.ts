@@ -1,27 +1,20 @@
 // Connecting: names through a name server of the tests' own, sockets and handshakes with real servers on loopback.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
-import { describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { setDefaultCACertificates } from 'node:tls';
-import type { TLSSocket } from 'node:tls';
-import { ConnectError, createConnect } from '../../src/attempt/connect.ts';
-import type { Connect } from '../../src/attempt/connect.ts';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { describe, test, type TestContext } from 'node:test';
+import { setDefaultCACertificates, type TLSSocket } from 'node:tls';
+import { ConnectError, createConnect, type Connect } from '../../src/attempt/connect.ts';
 import { createGuard } from '../../src/attempt/guard.ts';
 import { ReadingTime } from '../../src/attempt/reading-time.ts';
 import { createResolver } from '../../src/attempt/resolver.ts';
 import { parseTarget } from '../../src/attempt/target.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { startDeafServer } from './deaf-server.ts';
-import { startDnsServer } from './dns-server.ts';
-import type { Answer, DnsServer } from './dns-server.ts';
+import { startDnsServer, type Answer, type DnsServer } from './dns-server.ts';
 import { arrival, until } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { certificate, hasIPv6, startReceiver, testCa } from './receiver.ts';
-import type { Certificate, Receiver } from './receiver.ts';
+import { certificate, hasIPv6, startReceiver, testCa, type Certificate, type Receiver } from './receiver.ts';
 import { watchSockets } from './watch-sockets.ts';
 
 setDefaultCACertificates([testCa()]);

@@ -1,6 +1,5 @@
 // A port whose connections neither succeed nor fail: a listener that never accepts, its backlog full.
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { arrival } from './event-loop.ts';
 

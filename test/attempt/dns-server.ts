@@ -1,6 +1,5 @@
 // A name server on loopback that says whatever a test wants it to say (RFC 1035).
-import { createSocket } from 'node:dgram';
-import type { RemoteInfo, Socket } from 'node:dgram';
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 
 export type RecordType = 'A' | 'AAAA';
 export type Answer =

@@ -4,13 +4,11 @@ import { describe, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ReadingTime } from '../../src/attempt/reading-time.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { startAttempting } from './attempting.ts';
 import { arrival, until } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { OK } from './receiver.ts';
-import type { Reply } from './receiver.ts';
+import { OK, type Reply } from './receiver.ts';
 import { watchSockets } from './watch-sockets.ts';
 
 setFlagsFromString('--expose-gc');

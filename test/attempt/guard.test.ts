@@ -4,8 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { createGuard, parseSubnet } from '../../src/attempt/guard.ts';
-import type { Guard } from '../../src/attempt/guard.ts';
+import { createGuard, parseSubnet, type Guard } from '../../src/attempt/guard.ts';
 import type { Mode } from '../../src/model/api-key.ts';
 
 const closed = createGuard({ testSubnets: [], allowSubnets: [] });

@@ -1,24 +1,19 @@
 // Connections between attempts: kept, kept apart, given up, and the moment when both ends use or close one at once.
 import assert from 'node:assert/strict';
-import { connect as connectTcp } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { setDefaultCACertificates } from 'node:tls';
-import type { TLSSocket } from 'node:tls';
-import { Connection } from '../../src/attempt/connection.ts';
-import type { Link } from '../../src/attempt/connection.ts';
+import { setDefaultCACertificates, type TLSSocket } from 'node:tls';
+import { Connection, type Link } from '../../src/attempt/connection.ts';
 import { Intake, TcpSocket } from '../../src/attempt/intake.ts';
 import { createPools, IDLE_CONNECTIONS_MAX } from '../../src/attempt/pools.ts';
 import { ReadingTime } from '../../src/attempt/reading-time.ts';
 import { send } from '../../src/attempt/send.ts';
 import { parseTarget } from '../../src/attempt/target.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { startAttempting } from './attempting.ts';
 import { turn, until } from './event-loop.ts';
-import { certificate, chunked, OK, startReceiver, testCa } from './receiver.ts';
-import type { ReceivedRequest, Reply } from './receiver.ts';
+import { certificate, chunked, OK, startReceiver, testCa, type ReceivedRequest, type Reply } from './receiver.ts';
 
 setDefaultCACertificates([testCa()]);
 

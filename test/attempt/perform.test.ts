@@ -1,15 +1,13 @@
 // Attempts against receivers that answer well, badly, slowly, half or never.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import type { AttemptRequest } from '../../src/attempt/perform.ts';
 import { KEY, PAYLOAD, startAttempting, verify } from './attempting.ts';
 import { arrival } from './event-loop.ts';
-import { certificate, hasIPv6, testCa } from './receiver.ts';
-import type { Reply } from './receiver.ts';
+import { certificate, hasIPv6, testCa, type Reply } from './receiver.ts';
 import { watchSockets } from './watch-sockets.ts';
 
 setDefaultCACertificates([testCa()]);

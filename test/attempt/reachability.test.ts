@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
-import { ConnectError } from '../../src/attempt/connect.ts';
-import type { Connect } from '../../src/attempt/connect.ts';
+import { ConnectError, type Connect } from '../../src/attempt/connect.ts';
 import type { Link } from '../../src/attempt/connection.ts';
 import { createProbe } from '../../src/attempt/reachability.ts';
 import { startAttempting } from './attempting.ts';

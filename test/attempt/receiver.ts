@@ -2,11 +2,9 @@
 // whatever it likes, HTTP or not, at once, slowly or never.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer as createTcpServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { createServer as createTlsServer } from 'node:tls';
-import type { TlsOptions } from 'node:tls';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
 export type ReceivedRequest = {
   line: string;

@@ -3,12 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { createResolver, DnsError } from '../../src/attempt/resolver.ts';
-import type { Resolver } from '../../src/attempt/resolver.ts';
-import { startDnsServer } from './dns-server.ts';
-import type { Answer, DnsServer, RecordType } from './dns-server.ts';
+import { describe, test, type TestContext } from 'node:test';
+import { createResolver, DnsError, type Resolver } from '../../src/attempt/resolver.ts';
+import { startDnsServer, type Answer, type DnsServer, type RecordType } from './dns-server.ts';
 import { turn, until } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

@@ -1,10 +1,8 @@
 // How a response is read from its bytes: the same in whatever pieces they come, and as Node's own client reads it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { request, type IncomingMessage } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { ResponseFault } from '../../src/attempt/response-fault.ts';

@@ -8,8 +8,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { startAttempting } from './attempting.ts';
 import { arrival } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { certificate, chunked, head, OK, testCa } from './receiver.ts';
-import type { Reply } from './receiver.ts';
+import { certificate, chunked, head, OK, testCa, type Reply } from './receiver.ts';
 import { watchSockets } from './watch-sockets.ts';
 
 const KIB = 1_024;

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
-import { describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { createServer, setDefaultCACertificates } from 'node:tls';
-import type { TLSSocket, TlsOptions } from 'node:tls';
+import { describe, test, type TestContext } from 'node:test';
+import { createServer, setDefaultCACertificates, type TLSSocket, type TlsOptions } from 'node:tls';
 import { ManualClock } from '../support/manual-clock.ts';
 import { startAttempting } from './attempting.ts';
 import { until } from './event-loop.ts';

@@ -3,10 +3,15 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { othersShare, parseStat, runWhenQuiet, systemMachine } from '../../bench/machine.ts';
-import type { CpuCount, Machine } from '../../bench/machine.ts';
-import { formatReport } from '../../bench/report.ts';
-import type { Report } from '../../bench/report.ts';
+import {
+  othersShare,
+  parseStat,
+  runWhenQuiet,
+  systemMachine,
+  type CpuCount,
+  type Machine,
+} from '../../bench/machine.ts';
+import { formatReport, type Report } from '../../bench/report.ts';
 
 const REPORTS: Report[] = [{ case: 'x', figures: [{ name: 'rate', value: 1, unit: '', aim: '≥ 2', met: false }] }];
 

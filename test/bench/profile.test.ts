@@ -1,8 +1,7 @@
 // How a CPU profile is told in parts: each sample counts for the innermost function that a rule knows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { divide } from '../../bench/profile.ts';
-import type { CpuProfile } from '../../bench/profile.ts';
+import { divide, type CpuProfile } from '../../bench/profile.ts';
 
 const frame = (functionName: string, url = ''): { functionName: string; url: string } => ({ functionName, url });
 

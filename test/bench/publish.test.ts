@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { drawLatencies, drawPeers } from '../../bench/publish/pictures.ts';
 import { fillSections, peerSections, resultSections } from '../../bench/publish/sections.ts';
-import { formatReport } from '../../bench/report.ts';
-import type { Figure, Results } from '../../bench/report.ts';
+import { formatReport, type Figure, type Results } from '../../bench/report.ts';
 
 const LATENCIES: Figure[] = ['100/s', '1,000/s', '4,000/s'].flatMap((rate, i) =>
   ['answer', 'arrival'].flatMap((moment, j) =>

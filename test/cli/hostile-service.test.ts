@@ -1,15 +1,12 @@
 // Commands that ask what is no Postrider, or one that somebody else has written: what it says stays text.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { certificate } from '../attempt/receiver.ts';
-import type { Certificate } from '../attempt/receiver.ts';
+import { certificate, type Certificate } from '../attempt/receiver.ts';
 import { environmentOf } from '../e2e/service.ts';
 import { Prompt } from './lines.ts';
 

@@ -8,19 +8,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { Svix, Webhook } from 'svix';
-import { Api } from '../e2e/api.ts';
-import type { Subscription } from '../e2e/api.ts';
-import { ok, Receiver } from '../e2e/receiver.ts';
-import type { Received } from '../e2e/receiver.ts';
+import { Api, type Subscription } from '../e2e/api.ts';
+import { ok, Receiver, type Received } from '../e2e/receiver.ts';
 import { environmentOf, runCommand, Service } from '../e2e/service.ts';
 import { ROOT } from '../docs/blocks.ts';
 import { runLines } from './lines.ts';
-import { startSvix, SVIX_TOKEN } from '../support/svix-server.ts';
-import type { SvixServer } from '../support/svix-server.ts';
+import { startSvix, SVIX_TOKEN, type SvixServer } from '../support/svix-server.ts';
 
 type Json = Record<string, unknown>;
 type Destination = {

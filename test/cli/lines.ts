@@ -1,6 +1,5 @@
 // Many command lines in one process (run-lines.ts): loading the program is nearly all that one of them costs.
-import { fork } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { LineRun } from './run-lines.ts';

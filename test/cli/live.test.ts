@@ -1,20 +1,17 @@
 // What goes on until Ctrl-C: `listen` and `tail`, through a restart of the service, in terminals of 80 and 120 columns.
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
-import { Api } from '../e2e/api.ts';
-import type { Destination, Event } from '../e2e/api.ts';
+import { Api, type Destination, type Event } from '../e2e/api.ts';
 import { Receiver } from '../e2e/receiver.ts';
 import { environmentOf, Service } from '../e2e/service.ts';
 

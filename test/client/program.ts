@@ -2,8 +2,7 @@
 // are beside this file when the test checks and runs it. It knows nothing of the service but those types: no cast, no
 // type of its own. Prints what its receiver got.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import createClient from 'openapi-fetch';
 import type { components, paths, webhooks } from './openapi.ts';

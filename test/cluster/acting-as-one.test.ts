@@ -6,8 +6,7 @@ import { Api } from '../e2e/api.ts';
 import type { Service } from '../e2e/service.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
-import { Publisher, eventually, startStage, tally } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { Publisher, eventually, startStage, tally, type Stage } from './stage.ts';
 
 type Two = [asked: Service, owner: Service];
 

@@ -8,8 +8,7 @@ import type { Service } from '../e2e/service.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
 import { assertRate } from './limits.ts';
-import { Publisher, eventually, startStage, tally } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { Publisher, eventually, startStage, tally, type Stage } from './stage.ts';
 
 const WRONG_MS = 40_000;
 const FAR_OFF_MS = 90_000;

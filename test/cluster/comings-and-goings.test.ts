@@ -12,10 +12,8 @@ import type { Service } from '../e2e/service.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
-import { AFTERMATH_MS, OnWire, assertDuplicates, assertRate, removalsIn } from './limits.ts';
-import type { Span } from './limits.ts';
-import { Publisher, eventually, startStage, tally } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { AFTERMATH_MS, OnWire, assertDuplicates, assertRate, removalsIn, type Span } from './limits.ts';
+import { Publisher, eventually, startStage, tally, type Stage } from './stage.ts';
 
 /** Zero: as many faults as there are kinds. */
 const DURATION_MS = Number(process.env['CHAOS_SECONDS'] ?? 0) * 1_000;

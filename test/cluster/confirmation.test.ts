@@ -7,8 +7,7 @@ import type { Receiver } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
-import { Publisher, eventually, startStage, tally } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { Publisher, eventually, startStage, tally, type Stage } from './stage.ts';
 
 type Subject = { destination: Destination; receiver: Receiver; publisher: Publisher; type: string };
 

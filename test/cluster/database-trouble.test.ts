@@ -2,16 +2,13 @@
 // answered 202 is lost, nobody sends what cannot be recorded, and all goes on by itself.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, test, type TestContext } from 'node:test';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
 import type { Received, Receiver } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
 import { mountDisk } from '../e2e/small-disk.ts';
-import { startPostgres } from '../store/postgres/server.ts';
-import type { OwnPostgres } from '../store/postgres/server.ts';
-import { Publisher, eventually, startStage, tally } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { startPostgres, type OwnPostgres } from '../store/postgres/server.ts';
+import { Publisher, eventually, startStage, tally, type Stage } from './stage.ts';
 
 const LEASE_MS = 2_500;
 const LEASE = { NODE_LEASE: `${LEASE_MS}ms` };

@@ -6,8 +6,7 @@ import type { Received } from '../e2e/receiver.ts';
 import { startService } from '../e2e/service.ts';
 import { needsOwnServer } from '../store/postgres/citus.ts';
 import { startProxy } from '../store/postgres/proxy.ts';
-import { startPostgres } from '../store/postgres/server.ts';
-import type { OwnPostgres } from '../store/postgres/server.ts';
+import { startPostgres, type OwnPostgres } from '../store/postgres/server.ts';
 import { Publisher, duplicatesAt, eventually, startStage, tally } from './stage.ts';
 
 const LEASE_MS = 2_500;

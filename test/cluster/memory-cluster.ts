@@ -1,9 +1,7 @@
 // The cluster part of a store in memory, for many nodes in one process: each method is one transaction, which may be
 // slow before it and after it, may fail before it, or fail after it without its caller learning what became of it.
-import { SHARD_COUNT, idShard } from '../../src/model/id.ts';
-import type { DestinationId, NodeId } from '../../src/model/id.ts';
-import { delay } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { SHARD_COUNT, idShard, type DestinationId, type NodeId } from '../../src/model/id.ts';
+import { delay, type Clock } from '../../src/runtime/clock.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type {
   ClusterNode,

@@ -9,8 +9,7 @@ import type { Service } from '../e2e/service.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
-import { Publisher, eventually, startStage, tally } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { Publisher, eventually, startStage, tally, type Stage } from './stage.ts';
 
 /** Of each kind in a round; what happens to them while shards move. */
 const EACH = 5;

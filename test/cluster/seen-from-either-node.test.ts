@@ -3,13 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Destination, ErrorBody } from '../e2e/api.ts';
-import { hold, ok } from '../e2e/receiver.ts';
-import type { Received, Receiver } from '../e2e/receiver.ts';
+import { hold, ok, type Received, type Receiver } from '../e2e/receiver.ts';
 import type { Scope, Service } from '../e2e/service.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
-import { eventually, startStage } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { eventually, startStage, type Stage } from './stage.ts';
 
 type Operation = { id: string; status: string; total: number; done: number; failed: number; skipped: number };
 type Point = {

@@ -3,20 +3,15 @@
 import assert from 'node:assert/strict';
 import { mintKey } from '../../src/cli/keys/mint-key.ts';
 import { SCOPES } from '../../src/model/api-key.ts';
-import { formatId, idBytes, idShard } from '../../src/model/id.ts';
-import type { NodeId } from '../../src/model/id.ts';
+import { formatId, idBytes, idShard, type NodeId } from '../../src/model/id.ts';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { Api } from '../e2e/api.ts';
-import type { Destination, Event } from '../e2e/api.ts';
-import { startReceiver } from '../e2e/receiver.ts';
-import type { Receiver, Respond } from '../e2e/receiver.ts';
-import { Service } from '../e2e/service.ts';
-import type { Scope, Settings } from '../e2e/service.ts';
+import { Api, type Destination, type Event } from '../e2e/api.ts';
+import { startReceiver, type Receiver, type Respond } from '../e2e/receiver.ts';
+import { Service, type Scope, type Settings } from '../e2e/service.ts';
 import { MASTER_KEY } from '../store/data-dirs.ts';
 import { Databases, storeOptions } from '../store/postgres/databases.ts';
-import { isOwn } from '../store/postgres/server.ts';
-import type { PostgresServer } from '../store/postgres/server.ts';
+import { isOwn, type PostgresServer } from '../store/postgres/server.ts';
 
 export type ClusterNode = {
   id: NodeId;

@@ -6,8 +6,7 @@ import { hold } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
-import { openStream } from '../support/stream-reader.ts';
-import type { StreamReader } from '../support/stream-reader.ts';
+import { openStream, type StreamReader } from '../support/stream-reader.ts';
 import { startStage } from './stage.ts';
 
 describe('a stream in a cluster', () => {

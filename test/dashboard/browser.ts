@@ -6,10 +6,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { chromium } from 'playwright-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { runCommand } from '../e2e/service.ts';
-import type { Scope, Service } from '../e2e/service.ts';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { runCommand, type Scope, type Service } from '../e2e/service.ts';
 
 const run = promisify(execFile);
 const INSTALL_MS_MAX = 300_000;

@@ -4,9 +4,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { Api } from '../e2e/api.ts';
-import type { Scope } from '../e2e/service.ts';
 import { createKey, openBrowser, openPage, signIn } from './browser.ts';
-import { Service } from '../e2e/service.ts';
+import { Service, type Scope } from '../e2e/service.ts';
 import { makeTraffic } from './traffic.ts';
 
 const WIDTHS = [1_280, 390];

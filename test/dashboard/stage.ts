@@ -5,12 +5,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { Api } from '../e2e/api.ts';
-import { Service } from '../e2e/service.ts';
-import type { Scope } from '../e2e/service.ts';
+import { Service, type Scope } from '../e2e/service.ts';
 import { createKey, openBrowser, openPage, signIn } from './browser.ts';
 import type { Hand } from './hands.ts';
-import { makeTraffic } from './traffic.ts';
-import type { Traffic } from './traffic.ts';
+import { makeTraffic, type Traffic } from './traffic.ts';
 
 type Mode = 'live' | 'test';
 type Session = Awaited<ReturnType<ReturnType<Page['context']>['storageState']>>;

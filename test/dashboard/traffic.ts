@@ -1,8 +1,7 @@
 // Something to look at: destinations that take what they get, refuse it, do not answer or are paused, and events for
 // all of them.
 import type { Api, Destination } from '../e2e/api.ts';
-import { ok, startReceiver } from '../e2e/receiver.ts';
-import type { Receiver } from '../e2e/receiver.ts';
+import { ok, startReceiver, type Receiver } from '../e2e/receiver.ts';
 import type { Scope } from '../e2e/service.ts';
 
 const ONE_RETRY = { retry_policy: { schedule_seconds: [1], jitter: 0 } };

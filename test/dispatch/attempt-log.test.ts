@@ -8,8 +8,7 @@ import type { FinishedAttempt } from '../../src/model/observer.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { createTracer } from '../../src/tracing/tracer.ts';
-import type { Span } from '../../src/tracing/tracer.ts';
+import { createTracer, type Span } from '../../src/tracing/tracer.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { openDelivery } from '../support/deliveries.ts';
 

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { buildPayload, Payloads } from '../../src/dispatch/payloads.ts';
-import type { Payload } from '../../src/dispatch/payloads.ts';
-import { formatId } from '../../src/model/id.ts';
-import type { EventId } from '../../src/model/id.ts';
+import { buildPayload, Payloads, type Payload } from '../../src/dispatch/payloads.ts';
+import { formatId, type EventId } from '../../src/model/id.ts';
 import type { EventPayload } from '../../src/store/store.ts';
 import { settle } from '../sim/virtual-clock.ts';
 

@@ -3,17 +3,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, test, type TestContext } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { startReceiver } from '../e2e/receiver.ts';
 import { startSvix, SVIX_TOKEN } from '../support/svix-server.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
 import { sharedPostgres } from '../store/postgres/shared.ts';
-import { blocksOf, pagesOfDocs, ROOT } from './blocks.ts';
-import type { Block } from './blocks.ts';
-import { Reader } from './reader.ts';
-import type { Stand } from './reader.ts';
+import { blocksOf, pagesOfDocs, ROOT, type Block } from './blocks.ts';
+import { Reader, type Stand } from './reader.ts';
 
 type Run = {
   /** What its first line begins with. */

@@ -7,8 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Api } from '../e2e/api.ts';
-import { environmentOf } from '../e2e/service.ts';
-import type { Scope } from '../e2e/service.ts';
+import { environmentOf, type Scope } from '../e2e/service.ts';
 import { ROOT } from './blocks.ts';
 import { Shell } from './shell.ts';
 

@@ -1,7 +1,6 @@
 // A terminal: one bash that lives on from line to line, as a reader's does. A line that fails ends it.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import type { ChildProcessByStdio } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

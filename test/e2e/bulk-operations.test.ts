@@ -2,8 +2,7 @@
 // say so.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Api } from './api.ts';
-import type { Delivery } from './api.ts';
+import { Api, type Delivery } from './api.ts';
 import { startReceiver } from './receiver.ts';
 import { startService } from './service.ts';
 

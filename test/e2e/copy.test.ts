@@ -9,12 +9,9 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { sharedDatabases } from '../store/postgres/databases.ts';
-import { Api } from './api.ts';
-import type { Destination, Event } from './api.ts';
-import { startReceiver } from './receiver.ts';
-import type { Receiver, Received } from './receiver.ts';
-import { runCommand, startService } from './service.ts';
-import type { Service } from './service.ts';
+import { Api, type Destination, type Event } from './api.ts';
+import { startReceiver, type Receiver, type Received } from './receiver.ts';
+import { runCommand, startService, type Service } from './service.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/postrider', import.meta.url));
 const IN_AN_HOUR = { retry_policy: { schedule_seconds: [3_600], jitter: 0 } };

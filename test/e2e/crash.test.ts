@@ -6,10 +6,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { Api } from './api.ts';
-import type { Delivery, Event, Page } from './api.ts';
-import { hold, ok, startReceiver } from './receiver.ts';
-import type { Receiver } from './receiver.ts';
+import { Api, type Delivery, type Event, type Page } from './api.ts';
+import { hold, ok, startReceiver, type Receiver } from './receiver.ts';
 import { Service, startService } from './service.ts';
 
 const EVENTS = 600;

@@ -1,9 +1,7 @@
 // Pausing, changing and deleting a destination while its deliveries wait, are on the wire, or are to be retried.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { Api } from './api.ts';
-import type { Delivery, Destination, Event } from './api.ts';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import { Api, type Delivery, type Destination, type Event } from './api.ts';
 import { hold, ok, startReceiver } from './receiver.ts';
 import { Service } from './service.ts';
 

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Api } from './api.ts';
-import type { Answer, ErrorBody } from './api.ts';
+import { Api, type Answer, type ErrorBody } from './api.ts';
 import { hold, startReceiver } from './receiver.ts';
 import { Service, startService } from './service.ts';
 import { mountDisk } from './small-disk.ts';

@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Api } from './api.ts';
-import type { Destination, Event } from './api.ts';
-import { runCommand, startService } from './service.ts';
-import type { Service } from './service.ts';
+import { Api, type Destination, type Event } from './api.ts';
+import { runCommand, startService, type Service } from './service.ts';
 
 const DESTINATIONS = 5;
 const SUBSCRIPTIONS = 5_000;

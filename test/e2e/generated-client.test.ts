@@ -12,8 +12,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { generateTypes } from 'postrider-client-generator';
 import { Webhook } from 'standardwebhooks';
-import type { Scope } from './service.ts';
-import { startService } from './service.ts';
+import { startService, type Scope } from './service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TIMEOUT_MS = 60_000;

@@ -3,15 +3,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RING_BYTES_MAX } from '../../src/stream/ring.ts';
 import { requestStream } from '../support/stream-reader.ts';
 import { Api } from './api.ts';
-import { startService } from './service.ts';
-import type { Scope, Service } from './service.ts';
+import { startService, type Scope, type Service } from './service.ts';
 
 const ON_LINUX = { skip: process.platform !== 'linux' && 'there is no /proc', timeout: 300_000 };
 /** Of each kind. Far more than what a service may have opened by itself meanwhile. */

@@ -1,8 +1,7 @@
 // One key, one event: whoever posts it, however often, at once or one after the other, alone or in a batch.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Api } from './api.ts';
-import type { Answer, ErrorBody, Event } from './api.ts';
+import { Api, type Answer, type ErrorBody, type Event } from './api.ts';
 import { startReceiver } from './receiver.ts';
 import { runCommand, Service } from './service.ts';
 

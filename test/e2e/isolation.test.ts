@@ -1,10 +1,8 @@
 // One destination's trouble is its own: while it hangs, everybody else gets their events.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Api } from './api.ts';
-import type { Delivery } from './api.ts';
-import { hold, startReceiver } from './receiver.ts';
-import type { Receiver } from './receiver.ts';
+import { Api, type Delivery } from './api.ts';
+import { hold, startReceiver, type Receiver } from './receiver.ts';
 import { startService } from './service.ts';
 
 const HEALTHY = 5;

@@ -2,8 +2,7 @@
 // is paused, and never two at a time.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Api } from './api.ts';
-import type { Delivery, DeliveryWithRetries, Page } from './api.ts';
+import { Api, type Delivery, type DeliveryWithRetries, type Page } from './api.ts';
 import { hold, ok, startReceiver } from './receiver.ts';
 import { Service } from './service.ts';
 

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { OUTCOMES } from '../../src/model/attempt.ts';
-import { Api } from './api.ts';
-import type { Delivery, Page } from './api.ts';
+import { Api, type Delivery, type Page } from './api.ts';
 import { startReceiver } from './receiver.ts';
 import { Service } from './service.ts';
 

@@ -3,10 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { Api } from './api.ts';
-import type { Event } from './api.ts';
-import { ok, Receiver, startReceiver } from './receiver.ts';
-import type { Received } from './receiver.ts';
+import { Api, type Event } from './api.ts';
+import { ok, Receiver, startReceiver, type Received } from './receiver.ts';
 import { Service } from './service.ts';
 
 type Payload = { id: string; type: string; data: Record<string, unknown> };

@@ -2,10 +2,8 @@
 // service does about one that is gone or fails for long. Measured by the receiver.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Api } from './api.ts';
-import type { Delivery, Event } from './api.ts';
-import { hold, ok, startReceiver } from './receiver.ts';
-import type { Received } from './receiver.ts';
+import { Api, type Delivery, type Event } from './api.ts';
+import { hold, ok, startReceiver, type Received } from './receiver.ts';
 import { Service, startService } from './service.ts';
 
 const IN_AN_HOUR = { retry_policy: { schedule_seconds: [3_600], jitter: 0 } };

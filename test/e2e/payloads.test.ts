@@ -8,10 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import packageJson from '../../package.json' with { type: 'json' };
-import { Api } from './api.ts';
-import type { Destination, Event } from './api.ts';
-import { startReceiver } from './receiver.ts';
-import type { Received, Receiver } from './receiver.ts';
+import { Api, type Destination, type Event } from './api.ts';
+import { startReceiver, type Received, type Receiver } from './receiver.ts';
 import { Service } from './service.ts';
 import { writeOddly } from './odd-json.ts';
 

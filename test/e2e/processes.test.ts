@@ -1,13 +1,11 @@
 // serve --processes: several processes on one port. What they share besides (who sends what) is the database's matter
 // and tested there.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { sharedDatabases } from '../store/postgres/databases.ts';
 import { Api } from './api.ts';
 import { hold, ok, startReceiver } from './receiver.ts';
-import { environmentOf, runCommand, startService } from './service.ts';
-import type { Service } from './service.ts';
+import { environmentOf, runCommand, startService, type Service } from './service.ts';
 
 const MASTER_KEY = '7'.repeat(64);
 const COUNT = 2;

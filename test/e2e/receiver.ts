@@ -2,8 +2,7 @@
 // as the test says. Tests wait for arrivals, never for time.
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Scope } from './service.ts';
 

@@ -1,8 +1,7 @@
 // What time does to the data, with retentions of seconds instead of days: bodies go, then rows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Api } from './api.ts';
-import type { Delivery, Event, Page } from './api.ts';
+import { Api, type Delivery, type Event, type Page } from './api.ts';
 import { hold, startReceiver } from './receiver.ts';
 import { startService } from './service.ts';
 

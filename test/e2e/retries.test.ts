@@ -2,10 +2,8 @@
 // comes back from the DLQ, and what its history tells.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Api } from './api.ts';
-import type { Attempt, Delivery, Page } from './api.ts';
-import { startReceiver } from './receiver.ts';
-import type { Received } from './receiver.ts';
+import { Api, type Attempt, type Delivery, type Page } from './api.ts';
+import { startReceiver, type Received } from './receiver.ts';
 import { Service } from './service.ts';
 
 /** A due attempt goes out within a second. */

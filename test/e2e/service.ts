@@ -1,8 +1,7 @@
 // A real service in a process of its own, started the way a user does, on a data directory of its own and a free
 // port: started, stopped, cut off by kill -9, and started again on what it left.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,7 @@
 // A stream of the running service: attempts and what becomes of deliveries, and what a stop and a start do to it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStream } from '../support/stream-reader.ts';
-import type { StreamReader } from '../support/stream-reader.ts';
+import { openStream, type StreamReader } from '../support/stream-reader.ts';
 import { Api } from './api.ts';
 import { startReceiver } from './receiver.ts';
 import { startService } from './service.ts';

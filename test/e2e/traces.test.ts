@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Api } from './api.ts';
-import { ok, startReceiver } from './receiver.ts';
-import type { Receiver } from './receiver.ts';
-import { Service, startService } from './service.ts';
-import type { Scope } from './service.ts';
+import { ok, startReceiver, type Receiver } from './receiver.ts';
+import { Service, startService, type Scope } from './service.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PRODUCER_SPAN = 'b7ad6b7169203331';

@@ -6,8 +6,7 @@ import { createIds } from '../../src/runtime/ids.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { openStore } from '../../src/store/open.ts';
-import { Api } from './api.ts';
-import type { Event } from './api.ts';
+import { Api, type Event } from './api.ts';
 import { runCommand, Service } from './service.ts';
 
 const SUBSCRIPTIONS = 40;

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRetentionLoops } from '../../src/maintain/retention.ts';
 import { createClockTrust } from '../../src/runtime/clock-trust.ts';
-import { StoreError } from '../../src/store/store.ts';
-import type { StepReport } from '../../src/store/store.ts';
+import { StoreError, type StepReport } from '../../src/store/store.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 
 const DAY_MS = 86_400_000;

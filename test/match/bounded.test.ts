@@ -6,11 +6,9 @@ import { BoundedMatcher } from '../../src/match/bounded.ts';
 import { parseBody } from '../../src/json/body.ts';
 import { isFilterFault, parseStoredFilter } from '../../src/match/filter/parse.ts';
 import { LinearMatcher } from './linear.ts';
-import { EVERYTHING } from '../../src/match/matcher.ts';
-import type { MatchBody, MatchEntry } from '../../src/match/matcher.ts';
+import { EVERYTHING, type MatchBody, type MatchEntry } from '../../src/match/matcher.ts';
 import { ApiError } from '../../src/model/error.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { turn } from '../attempt/event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { listEqualities } from '../../src/match/filter/filter.ts';
-import type { Filter } from '../../src/match/filter/filter.ts';
+import { listEqualities, type Filter } from '../../src/match/filter/filter.ts';
 import { isFilterFault, parseFilter, parseStoredFilter } from '../../src/match/filter/parse.ts';
 
 function filterOf(text: string): Filter {

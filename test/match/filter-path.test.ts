@@ -4,8 +4,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { jsonpath } from 'json-p3';
 import { selectValues } from './plainly.ts';
-import { EVERY, parsePath } from '../../src/match/filter/path.ts';
-import type { FilterPath, PathStep } from '../../src/match/filter/path.ts';
+import { EVERY, parsePath, type FilterPath, type PathStep } from '../../src/match/filter/path.ts';
 import { WideNumber } from '../../src/json/wide-number.ts';
 
 function pathOf(text: string): FilterPath {

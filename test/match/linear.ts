@@ -3,8 +3,7 @@ import type { SubscriptionId } from '../../src/model/id.ts';
 import { parseBody } from '../../src/json/body.ts';
 import type { IndexedMatcher } from '../../src/match/indexed.ts';
 import type { Matcher } from '../../src/match/bounded.ts';
-import type { MatchBody, MatchEntry } from '../../src/match/matcher.ts';
-import { EVERYTHING, once, sortById } from '../../src/match/matcher.ts';
+import { EVERYTHING, once, sortById, type MatchBody, type MatchEntry } from '../../src/match/matcher.ts';
 import { filterAccepts, patternMatches } from './plainly.ts';
 import { unlimitedWork } from './unlimited-work.ts';
 

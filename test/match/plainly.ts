@@ -3,8 +3,7 @@
 import { isJsonObject } from '../../src/match/filter/compare.ts';
 import { holdsForNone, satisfies, stepInto } from '../../src/match/filter/evaluate.ts';
 import type { Filter, FilterTest } from '../../src/match/filter/filter.ts';
-import { EVERY } from '../../src/match/filter/path.ts';
-import type { FilterPath, PathStep } from '../../src/match/filter/path.ts';
+import { EVERY, type FilterPath, type PathStep } from '../../src/match/filter/path.ts';
 import { unlimitedWork } from './unlimited-work.ts';
 
 /** Whether one pattern matches one event type; both well-formed. */

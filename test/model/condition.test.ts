@@ -1,10 +1,8 @@
 // What is said of a destination: a state for every case, and a sentence for every outcome.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { OUTCOMES } from '../../src/model/attempt.ts';
-import type { Outcome } from '../../src/model/attempt.ts';
-import { stateOf, summaryOf } from '../../src/model/condition.ts';
-import type { DestinationCondition } from '../../src/model/condition.ts';
+import { OUTCOMES, type Outcome } from '../../src/model/attempt.ts';
+import { stateOf, summaryOf, type DestinationCondition } from '../../src/model/condition.ts';
 import type { PausedReason } from '../../src/model/destination.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 15, 0, 0);

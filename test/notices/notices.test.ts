@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createBacklogWatch } from '../../src/notices/backlogs.ts';
-import type { Notice } from '../../src/notices/notices.ts';
-import { Notices } from '../../src/notices/notices.ts';
+import { Notices, type Notice } from '../../src/notices/notices.ts';
 import { Watcher } from '../../src/notices/watcher.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import type { FailureStreak } from '../../src/model/destination.ts';

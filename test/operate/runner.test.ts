@@ -1,8 +1,7 @@
 // The runner on a store in memory: what it goes on with, and when it gives up. In the second test the store's count of
 // deliveries fails as it does by a fault of ours.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { OperationId } from '../../src/model/id.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { createDeliveryWork } from '../../src/operate/delivery-work.ts';

@@ -4,17 +4,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { Api } from '../e2e/api.ts';
 import { Service } from '../e2e/service.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
-import { startPostgres } from '../store/postgres/server.ts';
-import type { OwnPostgres } from '../store/postgres/server.ts';
-import { acceptedOf, countKeys, RelayProcess, schemaOf } from './relaying.ts';
-import type { Accepted } from './relaying.ts';
+import { startPostgres, type OwnPostgres } from '../store/postgres/server.ts';
+import { acceptedOf, countKeys, RelayProcess, schemaOf, type Accepted } from './relaying.ts';
 
 /** `npm run test:soak` asks for more rounds, with seeds that nobody chose. In each round one of the three is killed. */
 const ROUNDS = Number(process.env['RELAY_ROUNDS'] ?? 6);

@@ -1,8 +1,7 @@
 // What a relay makes of an answer: a row is published only by its own 2xx, refused only by Postrider's own word.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Row } from '../../src/relay/outbox-table.ts';

@@ -1,12 +1,10 @@
 // `postrider relay` as a process of its own, an outbox for it, and what the service has of it.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Api } from '../e2e/api.ts';
-import { environmentOf, runCommand } from '../e2e/service.ts';
-import type { Scope, Service } from '../e2e/service.ts';
+import { environmentOf, runCommand, type Scope, type Service } from '../e2e/service.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/postrider', import.meta.url));
 

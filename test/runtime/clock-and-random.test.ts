@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createBreaks, delay, systemClock } from '../../src/runtime/clock.ts';
-import { randomDigits } from '../../src/runtime/random.ts';
-import type { Random } from '../../src/runtime/random.ts';
+import { randomDigits, type Random } from '../../src/runtime/random.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 

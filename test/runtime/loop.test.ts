@@ -1,8 +1,7 @@
 // The one shape of background loops: never two steps at a time, errors do not end it, a stop is waited for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLoop } from '../../src/runtime/loop.ts';
-import type { StepResult } from '../../src/runtime/loop.ts';
+import { createLoop, type StepResult } from '../../src/runtime/loop.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 
 function loopOf(step: () => Promise<StepResult>) {

@@ -12,8 +12,8 @@ import {
   RotationInProgressError,
   SubscriptionNotFoundError,
   webhooks,
+  type DeliveryWithRetries,
 } from '../../sdk/typescript/src/postrider.ts';
-import type { DeliveryWithRetries } from '../../sdk/typescript/src/postrider.ts';
 import { ERRORS } from '../../src/model/error.ts';
 import * as exported from '../../sdk/typescript/src/postrider.ts';
 import { ok, Receiver } from '../e2e/receiver.ts';

@@ -1,7 +1,6 @@
 // A proxy before a service that fails as it is told to, request by request, and then lets through.
 import { once } from 'node:events';
-import { createServer, request as ask } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Scope } from '../e2e/service.ts';
 

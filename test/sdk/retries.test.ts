@@ -13,8 +13,7 @@ import {
   UnexpectedAnswerError,
 } from '../../sdk/typescript/src/postrider.ts';
 import { Service } from '../e2e/service.ts';
-import { Proxy } from './proxy.ts';
-import type { Failure } from './proxy.ts';
+import { Proxy, type Failure } from './proxy.ts';
 
 const service = new Service({ REACHABILITY_CHECK: 'off' });
 const proxy = new Proxy();

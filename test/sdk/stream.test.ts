@@ -2,8 +2,7 @@
 // shown by a server that says what a service of several nodes would.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -11,8 +10,8 @@ import {
   Postrider,
   UnauthorizedError,
   UnexpectedAnswerError,
+  type StreamMessage,
 } from '../../sdk/typescript/src/postrider.ts';
-import type { StreamMessage } from '../../sdk/typescript/src/postrider.ts';
 import { Service } from '../e2e/service.ts';
 import { Proxy } from './proxy.ts';
 

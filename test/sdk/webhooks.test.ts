@@ -2,13 +2,16 @@
 // does not. That the service's own requests are believed is shown beside the client's other methods.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, request as ask } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { webhooks, WebhookVerificationError } from '../../sdk/typescript/src/postrider.ts';
-import type { VerifyOptions, WebhookRequest } from '../../sdk/typescript/src/postrider.ts';
+import {
+  webhooks,
+  WebhookVerificationError,
+  type VerifyOptions,
+  type WebhookRequest,
+} from '../../sdk/typescript/src/postrider.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;

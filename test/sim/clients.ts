@@ -7,11 +7,16 @@ import type { ApiKey } from '../../src/model/api-key.ts';
 import type { Destination } from '../../src/model/destination.ts';
 import { ApiError } from '../../src/model/error.ts';
 import type { ScheduledDelivery } from '../../src/model/event.ts';
-import { formatId } from '../../src/model/id.ts';
-import type { DeliveryId, DestinationId, EventId, OperationId, SubscriptionId } from '../../src/model/id.ts';
+import {
+  formatId,
+  type DeliveryId,
+  type DestinationId,
+  type EventId,
+  type OperationId,
+  type SubscriptionId,
+} from '../../src/model/id.ts';
 import type { Operation, OperationAction, OperationRequest } from '../../src/model/operation.ts';
-import { createIds } from '../../src/runtime/ids.ts';
-import type { Ids } from '../../src/runtime/ids.ts';
+import { createIds, type Ids } from '../../src/runtime/ids.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { destinationWith } from '../support/destinations.ts';
 import { bodyText } from './attempt-ledger.ts';

@@ -1,6 +1,5 @@
 // The database as it is at this moment, past all latency: what the simulation holds the service against.
-import { formatId, idBytes } from '../../src/model/id.ts';
-import type { DeliveryId, DestinationId, EventId } from '../../src/model/id.ts';
+import { formatId, idBytes, type DeliveryId, type DestinationId, type EventId } from '../../src/model/id.ts';
 import { deadReasonCode, nameOrNull, outcomeCode } from '../../src/store/rows/codec.ts';
 import { openDatabase, prepare } from '../../src/store/sqlite/file/database.ts';
 

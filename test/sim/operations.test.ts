@@ -4,8 +4,7 @@ import { describe } from 'node:test';
 import type { OperationId } from '../../src/model/id.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { BEHAVIOURS } from './receivers.ts';
-import { situation } from './situation.ts';
-import type { Stage } from './situation.ts';
+import { situation, type Stage } from './situation.ts';
 
 const MINUTE_MS = 60_000;
 const ONCE = { schedule_seconds: [], timeout_seconds: 60 };

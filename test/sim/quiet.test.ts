@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { BEHAVIOURS } from './receivers.ts';
-import type { Stage } from './situation.ts';
-import { situation } from './situation.ts';
+import { situation, type Stage } from './situation.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

@@ -1,13 +1,11 @@
 // A run that a seed decides: hours of clients that post, change, delete, pause and retry, receivers that come and go,
 // a store in trouble, crashes and a wall clock that is set; then everything recovers, and must come to rest.
 import { auditEnd, auditProgress, Meter } from './audit.ts';
-import { Clients } from './clients.ts';
-import type { DestinationSpec } from './clients.ts';
+import { Clients, type DestinationSpec } from './clients.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { delay } from '../../src/runtime/clock.ts';
 import type { RetryPolicy } from '../../src/model/retry-policy.ts';
-import { BEHAVIOURS, flapping } from './receivers.ts';
-import type { Behaviour } from './receivers.ts';
+import { BEHAVIOURS, flapping, type Behaviour } from './receivers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { World } from './world.ts';
 

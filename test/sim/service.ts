@@ -1,7 +1,6 @@
 // One process of the service in the simulated world: what app/app.ts starts, less the HTTP server, on a virtual clock,
 // with a slow store, and receivers for a network. It runs every loop that production runs.
-import { createService } from '../../src/app/service.ts';
-import type { Service } from '../../src/app/service.ts';
+import { createService, type Service } from '../../src/app/service.ts';
 import type { Settings } from '../../src/config.ts';
 import { createAdjustableClock } from '../../src/runtime/clock.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
@@ -11,8 +10,7 @@ import { createRecordingLog } from '../support/recording-log.ts';
 import { VirtualProcess } from './process.ts';
 import type { Receivers } from './receivers.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import { SlowStore } from './slow-store.ts';
-import type { StoreObserver } from './slow-store.ts';
+import { SlowStore, type StoreObserver } from './slow-store.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 type SimulatedOptions = {

@@ -5,8 +5,7 @@
 //   many, longer:      SIM_SEED=1000 SIM_COUNT=2000 SIM_OPERATIONS=600 npm test -- test/sim/simulation.test.ts
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runScenario } from './scenario.ts';
-import type { ScenarioOptions } from './scenario.ts';
+import { runScenario, type ScenarioOptions } from './scenario.ts';
 
 /** Each kind of world once (optionsOf); `npm run test:soak` has a hundred of other seeds. */
 const SEEDS = 5;

@@ -4,8 +4,7 @@ import { test } from 'node:test';
 import type { Settings } from '../../src/config.ts';
 import type { DeliveryId, DestinationId } from '../../src/model/id.ts';
 import { auditEnd, Meter } from './audit.ts';
-import { Clients } from './clients.ts';
-import type { DestinationSpec } from './clients.ts';
+import { Clients, type DestinationSpec } from './clients.ts';
 import type { Behaviour, Exchange } from './receivers.ts';
 import { World } from './world.ts';
 

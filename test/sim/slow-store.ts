@@ -1,7 +1,6 @@
 // The store as the service sees it from its main thread: every call takes time, reads and writes have a thread each
 // that answers in order, calls can fail for a while, and a crash swallows answers. Behind it is the real store.
-import { StoreError } from '../../src/store/store.ts';
-import type { Store } from '../../src/store/store.ts';
+import { StoreError, type Store } from '../../src/store/store.ts';
 import type { VirtualProcess } from './process.ts';
 import type { SeededRandom } from './seeded-random.ts';
 

@@ -1,19 +1,16 @@
 // Moving the embedded store to PostgreSQL: everything is there afterwards, however often the copy was cut off, and what
 // must not be copied, or copied over, is refused.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { copyStore } from '../../src/store/copy.ts';
-import type { CopyReport } from '../../src/store/copy.ts';
+import { copyStore, type CopyReport } from '../../src/store/copy.ts';
 import { openPostgresCopyTarget } from '../../src/store/postgres/copy/copy-target.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { COPIED_TABLES } from '../../src/store/rows/copied-tables.ts';
 import { databasePath } from '../../src/store/sqlite/file/data-dir.ts';
 import { openDatabase } from '../../src/store/sqlite/file/database.ts';
-import { StoreError } from '../../src/store/store.ts';
-import type { StoreErrorCode } from '../../src/store/store.ts';
+import { StoreError, type StoreErrorCode } from '../../src/store/store.ts';
 import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { TAKEN_KEY, fill, readEverything } from './everything.ts';
 import { CITUS_URL } from './postgres/citus.ts';

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.ts';
+import { openSqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 
 export const MASTER_KEY = new Uint8Array(32).fill(7);

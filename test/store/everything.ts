@@ -4,8 +4,7 @@ import type { DeliveryId, DestinationId, EventId } from '../../src/model/id.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type { Store } from '../../src/store/store.ts';
-import { DAY, HOUR, LIVE, MANY, START, TEST, attempt, die, result, retryAt, succeed } from './scene.ts';
-import type { Scene } from './scene.ts';
+import { DAY, HOUR, LIVE, MANY, START, TEST, attempt, die, result, retryAt, succeed, type Scene } from './scene.ts';
 
 const ENVIRONMENTS = [LIVE, TEST];
 const FINGERPRINT = new Uint8Array(32).fill(3);

@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { holdLifeFile } from '../../src/store/life-file.ts';
-import { formatId } from '../../src/model/id.ts';
-import type { NodeId } from '../../src/model/id.ts';
+import { formatId, type NodeId } from '../../src/model/id.ts';
 
 const MODULE = new URL('../../src/store/life-file.ts', import.meta.url).href;
 const DATABASE = 'postgres://postrider@db.internal/postrider';

@@ -5,16 +5,14 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { DISTRIBUTED, LOCAL, REFERENCE } from '../../src/store/postgres/schema/migrate.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { needsOwnServer } from './postgres/citus.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
-import { databaseOf, startPostgres } from './postgres/server.ts';
-import type { PostgresServer } from './postgres/server.ts';
+import { databaseOf, startPostgres, type PostgresServer } from './postgres/server.ts';
 import { Scene } from './scene.ts';
 
 const STAND_IN = `

@@ -3,15 +3,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ALL_SHARDS, idShard } from '../../src/model/id.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { addNode, testCluster } from './conformance/cluster.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
 import { startProxy } from './postgres/proxy.ts';
-import { databaseOf, startPostgres } from './postgres/server.ts';
-import type { PostgresServer } from './postgres/server.ts';
+import { databaseOf, startPostgres, type PostgresServer } from './postgres/server.ts';
 import { LIVE, Scene, result, succeed } from './scene.ts';
 
 /** What we wait for by our own clock passes ten times as fast. */

@@ -1,15 +1,13 @@
 // A COMMIT that goes wrong is recognised as what it was, whatever was to be committed: what was stored is answered as
 // stored, and what was not is done again, so that each thing happens once and its caller hears how it went.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { NewEvent } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { createOperation, stepOf } from './conformance/operations.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
-import { startProxy } from './postgres/proxy.ts';
-import type { Cut, Proxy } from './postgres/proxy.ts';
+import { startProxy, type Cut, type Proxy } from './postgres/proxy.ts';
 import { stepped } from './postgres/stepped-pipeline.ts';
 import { DAY, LIVE, MANY, Scene, die, result, retryAt, succeed } from './scene.ts';
 

@@ -1,25 +1,20 @@
 // What goes wrong between us and the server: nothing that was answered is lost, nothing is stored twice, and whoever
 // waits is answered in bounded time.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
-import { systemClock } from '../../src/runtime/clock.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { openPool } from '../../src/store/postgres/wire/connections.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { statement } from '../../src/store/postgres/wire/statement.ts';
-import { createTransactions } from '../../src/store/postgres/wire/transaction.ts';
-import type { Tx } from '../../src/store/postgres/wire/transaction.ts';
+import { createTransactions, type Tx } from '../../src/store/postgres/wire/transaction.ts';
 import type { SubscriptionId } from '../../src/model/id.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, makeDistributed, storeOptions } from './postgres/databases.ts';
 import { stepped } from './postgres/stepped-pipeline.ts';
-import { startProxy } from './postgres/proxy.ts';
-import type { Proxy } from './postgres/proxy.ts';
-import { startPostgres } from './postgres/server.ts';
-import type { OwnPostgres } from './postgres/server.ts';
+import { startProxy, type Proxy } from './postgres/proxy.ts';
+import { startPostgres, type OwnPostgres } from './postgres/server.ts';
 import { LIVE, MANY, START, Scene, result, retryAt, succeed } from './scene.ts';
 
 let server: OwnPostgres;

@@ -9,18 +9,14 @@
 //   INTERLEAVINGS=all                                      npm test -- test/store/postgres-interleavings.test.ts
 //   INTERLEAVINGS_PREEMPTIONS=2                            (the same)
 //   INTERLEAVINGS_SEED=1000 INTERLEAVINGS_COUNT=50         (the same)
-import { after, before, describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { CITUS_URL } from './postgres/citus.ts';
 import { Databases } from './postgres/databases.ts';
-import { startPostgres } from './postgres/server.ts';
-import type { PostgresServer } from './postgres/server.ts';
-import { ACTIONS, areRelated } from './interleaving/actions.ts';
-import type { ActionName } from './interleaving/actions.ts';
+import { startPostgres, type PostgresServer } from './postgres/server.ts';
+import { ACTIONS, areRelated, type ActionName } from './interleaving/actions.ts';
 import { Arena } from './interleaving/encounter.ts';
 import { exploreAll, exploreByChance } from './interleaving/schedules.ts';
-import { STARTS, isFinished } from './interleaving/subject.ts';
-import type { Start } from './interleaving/subject.ts';
+import { STARTS, isFinished, type Start } from './interleaving/subject.ts';
 import type { Choose } from './interleaving/two-writers.ts';
 
 const IS_EVERYTHING = process.env['INTERLEAVINGS'] === 'all';

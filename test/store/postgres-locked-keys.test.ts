@@ -1,15 +1,12 @@
 // An idempotency key that a transaction without an end holds, as a prepared one does whose coordinator is gone: who
 // needs that key is refused, and everybody else is served.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts';
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts';
 import { shardOfKey } from '../../src/store/postgres/queries/events/idempotency.ts';
-import { StoreError } from '../../src/store/store.ts';
-import type { AcceptResult, NewEvent } from '../../src/store/store.ts';
+import { StoreError, type AcceptResult, type NewEvent } from '../../src/store/store.ts';
 import { Api } from '../e2e/api.ts';
 import { startService } from '../e2e/service.ts';
 import { MASTER_KEY, atEnd } from './data-dirs.ts';

@@ -1,8 +1,7 @@
 // What retention and deletions take in many steps, beside a transaction that keeps what they took from vacuum (a
 // pg_dump, one that was left open): no step reads again what those before it took.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import type { DestinationId } from '../../src/model/id.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';

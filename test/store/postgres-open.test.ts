@@ -1,16 +1,14 @@
 // Opening: many at once, with the right key only, and no database that is not ours.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { openStore, openToolStore } from '../../src/store/open.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { openPool } from '../../src/store/postgres/wire/connections.ts';
-import { StoreError } from '../../src/store/store.ts';
-import type { StoreErrorCode } from '../../src/store/store.ts';
+import { StoreError, type StoreErrorCode } from '../../src/store/store.ts';
 import { atEnd } from './data-dirs.ts';
 import { sharedDatabases, storeOptions } from './postgres/databases.ts';
 import { LIVE, Scene } from './scene.ts';

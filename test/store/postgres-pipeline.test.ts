@@ -1,7 +1,6 @@
 // Statements that go out together: answered together, in order, and given up together at the first that fails.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import type { PoolClient, Query } from 'pg';
 import { openPool } from '../../src/store/postgres/wire/connections.ts';
 import { isConnectionLoss } from '../../src/store/postgres/wire/errors.ts';

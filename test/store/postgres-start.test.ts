@@ -1,12 +1,10 @@
 // Starting on a database at the same moment as others: one lock decides who was first.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
 import { openPostgresCopyTarget } from '../../src/store/postgres/copy/copy-target.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts';
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/postgres-store.ts';
 import { TURN_LOCK } from '../../src/store/postgres/wire/turns.ts';
 import { StoreError } from '../../src/store/store.ts';
 import type { NewNode } from '../../src/store/cluster-store.ts';

@@ -1,8 +1,7 @@
 // Every statement of the PostgreSQL store, held against the rules for a distributed database and against the server's
 // plans: then it works on one machine and on many, and a page costs the same at a thousand rows and at ten million.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { TABLE_STATEMENTS } from '../../src/store/postgres/copy/copy-tables.ts';
 import { DISTRIBUTED, LOCAL, REFERENCE } from '../../src/store/postgres/schema/migrate.ts';

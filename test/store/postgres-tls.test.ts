@@ -4,16 +4,14 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { environmentOf, runCommand } from '../e2e/service.ts';
 import { atEnd } from './data-dirs.ts';
 import { Databases, storeOptions } from './postgres/databases.ts';
-import { identity, startPostgres } from './postgres/server.ts';
-import type { OwnPostgres } from './postgres/server.ts';
+import { identity, startPostgres, type OwnPostgres } from './postgres/server.ts';
 
 const PASSWORD = 'pass-word-of-nobody-else';
 const certificate = (name: string): string => fileURLToPath(new URL(`../attempt/certs/${name}`, import.meta.url));

@@ -7,8 +7,7 @@ import type { NewEvent, Store } from '../../src/store/store.ts';
 import { storeOptions } from './postgres/databases.ts';
 import type { PostgresServer } from './postgres/server.ts';
 import { sharedPostgres } from './postgres/shared.ts';
-import { addDestination, startApi } from '../api/harness.ts';
-import type { Api, Json } from '../api/harness.ts';
+import { addDestination, startApi, type Api, type Json } from '../api/harness.ts';
 
 type Result = { status: number; event?: Json; error?: { code: string; message: string; param: string } };
 

@@ -1,6 +1,5 @@
 // Valid values for store tests in few words, on a clock that the test sets: ids, and so ages, follow it.
-import { createIds } from '../../src/runtime/ids.ts';
-import type { Ids } from '../../src/runtime/ids.ts';
+import { createIds, type Ids } from '../../src/runtime/ids.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type {
@@ -11,8 +10,7 @@ import type {
   OpenDelivery,
 } from '../../src/model/delivery.ts';
 import type { DestinationWithKeys, SigningKey } from '../../src/model/destination.ts';
-import { idShard } from '../../src/model/id.ts';
-import type { DeliveryId, DestinationId, EventId, SubscriptionId } from '../../src/model/id.ts';
+import { idShard, type DeliveryId, type DestinationId, type EventId, type SubscriptionId } from '../../src/model/id.ts';
 import type { ApiKey } from '../../src/model/api-key.ts';
 import type { Subscription } from '../../src/model/subscription.ts';
 import type { Decision } from '../../src/model/transitions.ts';

@@ -17,8 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { loadMasterKey } from '../../src/store/sqlite/file/master-key.ts';
@@ -28,8 +27,7 @@ import { assertStoreIsThere, databasePath } from '../../src/store/sqlite/file/da
 import { openDatabase, readNumber } from '../../src/store/sqlite/file/database.ts';
 import { takeServerLock } from '../../src/store/sqlite/file/server-lock.ts';
 import { openSqliteTool } from '../../src/store/sqlite/tool-store.ts';
-import { StoreError } from '../../src/store/store.ts';
-import type { StoreErrorCode } from '../../src/store/store.ts';
+import { StoreError, type StoreErrorCode } from '../../src/store/store.ts';
 import { mountDisk } from '../e2e/small-disk.ts';
 import { MASTER_KEY, atEnd, makeDataDir, openServer } from './data-dirs.ts';
 import { listLayouts, restoreSqlite } from './layouts/layouts.ts';

@@ -1,10 +1,8 @@
 // The threads behind the embedded store: what happens when one dies, when the store is closed, when errors cross.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
-import { StoreError } from '../../src/store/store.ts';
-import type { Store } from '../../src/store/store.ts';
+import { StoreError, type Store } from '../../src/store/store.ts';
 import { makeDataDir, openServer } from './data-dirs.ts';
 import { LIVE, Scene, attempt, retryAt } from './scene.ts';
 

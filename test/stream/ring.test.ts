@@ -3,11 +3,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createIds } from '../../src/runtime/ids.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { MESSAGE_KINDS } from '../../src/stream/message.ts';
-import type { Message } from '../../src/stream/message.ts';
+import { MESSAGE_KINDS, type Message } from '../../src/stream/message.ts';
 import { Ring, RING_BYTES_MAX } from '../../src/stream/ring.ts';
-import { Subscriber } from '../../src/stream/subscriber.ts';
-import type { Chunks } from '../../src/stream/subscriber.ts';
+import { Subscriber, type Chunks } from '../../src/stream/subscriber.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const ids = createIds(new ManualClock(), systemRandom);

@@ -6,11 +6,9 @@ import type { Random } from '../../src/runtime/random.ts';
 import { createSealer } from '../../src/runtime/sealer.ts';
 import type { WriteContext, WriteOptions } from '../../src/store/sqlite/context.ts';
 import { createWriter } from '../../src/store/sqlite/file/connection.ts';
-import { openDatabase, readNumber } from '../../src/store/sqlite/file/database.ts';
-import type { Database } from '../../src/store/sqlite/file/database.ts';
+import { openDatabase, readNumber, type Database } from '../../src/store/sqlite/file/database.ts';
 import { fillDatabase } from '../../src/store/sqlite/file/prepare-database.ts';
-import { createStore } from '../../src/store/sqlite/methods.ts';
-import type { Runner } from '../../src/store/sqlite/methods.ts';
+import { createStore, type Runner } from '../../src/store/sqlite/methods.ts';
 import { checkpointPassively } from '../../src/store/sqlite/threads/checkpoint.ts';
 import type { Store } from '../../src/store/store.ts';
 

@@ -1,6 +1,5 @@
 // The settings that the service has when nobody sets any, whatever the environment of the tests says.
-import { SETTINGS } from '../../src/config.ts';
-import type { Settings } from '../../src/config.ts';
+import { SETTINGS, type Settings } from '../../src/config.ts';
 
 export function settingsWith(overrides: Partial<Settings> = {}): Settings {
   const defaults = Object.entries(SETTINGS).map(([name, setting]) => [name, setting.parse(setting.default)]);

@@ -1,7 +1,6 @@
 // Reads a stream as a client does, over a socket of its own, and can stop reading.
 import { once } from 'node:events';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 
 export type StreamMessage = { id: string; event: string; data: Record<string, unknown> };
 

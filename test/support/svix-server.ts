@@ -1,8 +1,7 @@
 // Svix's API as far as an import reads it, with the shapes of its OpenAPI description: pages with iterators, limits,
 // and whatever goes wrong. It is held against the library that Svix publishes for this API, in the test of the import.
 import { EventEmitter, once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Scope } from '../e2e/service.ts';
 

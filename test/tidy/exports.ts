@@ -1,6 +1,5 @@
 // Exports that nothing imports: what a file offers is then larger than what it is asked for.
-import { importsWithin, isNode, isSource, nameOf, nodesOf } from './source.ts';
-import type { Files, Node } from './source.ts';
+import { importsWithin, isNode, isSource, nameOf, nodesOf, type Files, type Node } from './source.ts';
 
 /** `isImportedElsewhere`: by a test, a script, the demo or the bench. */
 export type DeadExport = { file: string; name: string; at: Node; isImportedElsewhere: boolean };

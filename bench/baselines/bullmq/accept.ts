@@ -4,8 +4,7 @@
 // in no queue: a team would add an outbox or a sweeper for that, which would cost it more than what is measured here.
 import { hash, randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
-import Fastify from 'fastify';
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { DeliveryJob } from './deliver.ts';
 import type { Subscriptions } from './subscriptions.ts';

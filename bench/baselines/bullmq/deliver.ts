@@ -1,7 +1,6 @@
 // The baseline's worker: signs, sends, and writes what came of it to PostgreSQL. BullMQ does the retrying.
 import { createHmac } from 'node:crypto';
-import { Worker } from 'bullmq';
-import type { ConnectionOptions, Job } from 'bullmq';
+import { Worker, type ConnectionOptions, type Job } from 'bullmq';
 import type { Pool } from 'pg';
 import { Agent, request } from 'undici';
 

@@ -7,8 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { Queue } from 'bullmq';
 import { Pool } from 'pg';
 import { createServer } from './accept.ts';
-import { QUEUE, startWorker } from './deliver.ts';
-import type { DeliveryJob } from './deliver.ts';
+import { QUEUE, startWorker, type DeliveryJob } from './deliver.ts';
 import { SCHEMA } from './schema.ts';
 import { Subscriptions } from './subscriptions.ts';
 

@@ -1,8 +1,7 @@
 // All destinations, for what the API has no filter for: their list is read, newest first, a step at a time. Whoever
 // searches says when to go on, so that no search reads a whole store by itself.
 import { infiniteQueryOptions } from '@tanstack/react-query';
-import { answerOf, api } from './client.ts';
-import type { Destination, Mode, Page, Schemas } from './client.ts';
+import { answerOf, api, type Destination, type Mode, type Page, type Schemas } from './client.ts';
 
 export const STEP_MAX = 2_000;
 const PAGE_SIZE_MAX = 100;

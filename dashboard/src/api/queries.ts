@@ -1,17 +1,17 @@
 // What pages read, each under a key that begins with its mode, so that nothing of live shows in test or the reverse.
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import type { QueryClient } from '@tanstack/react-query';
-import { answerOf, api } from './client.ts';
-import type {
-  ApiKey,
-  Delivery,
-  Destination,
-  Mode,
-  Operation,
-  Page,
-  PostriderEvent,
-  Schemas,
-  Subscription,
+import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query';
+import {
+  answerOf,
+  api,
+  type ApiKey,
+  type Delivery,
+  type Destination,
+  type Mode,
+  type Operation,
+  type Page,
+  type PostriderEvent,
+  type Schemas,
+  type Subscription,
 } from './client.ts';
 import { bodyTextOf, parseExact } from '../words/exact-json.ts';
 

@@ -1,7 +1,6 @@
 // Who is signed in. The session itself is a cookie that scripts cannot read; this asks the service about it.
 import { useQuery } from '@tanstack/react-query';
-import { errorOf, fetchOrFail } from './client.ts';
-import type { Mode, Scope } from './client.ts';
+import { errorOf, fetchOrFail, type Mode, type Scope } from './client.ts';
 
 export type Session = { mode: Mode; key: { id: string; name: string | null; scopes: Scope[] }; expires_at: string };
 

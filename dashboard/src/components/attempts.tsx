@@ -1,6 +1,5 @@
 // A delivery's attempts: on a line to scale, and one by one, each with what was answered and what to do about it.
-import { useState } from 'react';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import type { Attempt, DeliveryWithRetries } from '../api/client.ts';
 import { plural } from '../words/numbers.ts';
 import { explain, OUTCOME_WORD } from '../words/outcomes.ts';

@@ -1,7 +1,6 @@
 // That the service does not answer, or not as it should, while a page asks it again and again: until the query gives up,
 // and once more from its next turn on, the page itself knows of no error, and would stay empty without a word.
-import { notifyManager, useQueryClient } from '@tanstack/react-query';
-import type { Query } from '@tanstack/react-query';
+import { notifyManager, useQueryClient, type Query } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { ApiError } from '../api/client.ts';
 import { Fault } from './show.tsx';

@@ -1,10 +1,8 @@
 // What touches many deliveries says how many before it does, and shows how far it is after.
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
-import type { ReactNode } from 'react';
-import { ApiError } from '../api/client.ts';
-import type { DryRun, Mode, Operation } from '../api/client.ts';
+import { useEffect, useState, type ReactNode } from 'react';
+import { ApiError, type DryRun, type Mode, type Operation } from '../api/client.ts';
 import { operationQuery } from '../api/queries.ts';
 import { plural } from '../words/numbers.ts';
 import { Dialog } from './dialog.tsx';

@@ -1,8 +1,6 @@
 // What can be set of a destination, when it is made and later.
-import { useEffect, useRef, useState } from 'react';
-import type { RefObject } from 'react';
-import { ApiError } from '../api/client.ts';
-import type { Destination, Schemas } from '../api/client.ts';
+import { useEffect, useRef, useState, type RefObject } from 'react';
+import { ApiError, type Destination, type Schemas } from '../api/client.ts';
 import { headersOf } from '../words/headers.ts';
 import { meaningOfNoDelays, policyWith, writtenDelaysOf } from '../words/retry-policy.ts';
 import { Field, SelectField, TextField } from './field.tsx';

@@ -2,8 +2,7 @@
 // URL, or by its id.
 import { Combobox } from '@base-ui/react/combobox';
 import { useQuery } from '@tanstack/react-query';
-import { useId, useState } from 'react';
-import type { KeyboardEvent } from 'react';
+import { useId, useState, type KeyboardEvent } from 'react';
 import type { Destination } from '../api/client.ts';
 import { choicesQuery, destinationQuery } from '../api/queries.ts';
 import { parseId } from '../words/ids.ts';

@@ -1,8 +1,7 @@
 // Destinations as a table. Rows in view show how they are doing.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
-import type { RefObject } from 'react';
+import { useEffect, useRef, useState, type RefObject } from 'react';
 import type { ListedDestination } from '../api/destination-steps.ts';
 import { healthQuery } from '../api/queries.ts';
 import { count } from '../words/numbers.ts';

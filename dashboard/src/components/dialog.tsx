@@ -1,8 +1,7 @@
 // Questions and forms above the page. Base UI puts the focus on their first control, keeps it
 // inside and gives it back: a control that takes it by itself would be what it is given back to.
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { useState } from 'react';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useOnce } from './once.ts';
 import { Fault } from './show.tsx';
 

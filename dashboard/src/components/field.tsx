@@ -1,5 +1,10 @@
-import { useId } from 'react';
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react';
+import {
+  useId,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+} from 'react';
 import { sentence } from '../words/sentence.ts';
 
 type Common = { label: string; hint?: ReactNode; fault?: string | null };

@@ -1,7 +1,6 @@
 // Filters live in the address: a link shows what its sender saw, and back undoes the last change.
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useId, useState } from 'react';
-import type { ReactNode } from 'react';
+import { useEffect, useId, useState, type ReactNode } from 'react';
 import type { Search } from '../router.tsx';
 import { DestinationPicker } from './destination-picker.tsx';
 

@@ -1,13 +1,10 @@
 // What a search leads to. A whole id is looked up; the beginning of one says when it was made, so the lists are asked
 // for that time; names and hosts are looked for among the destinations.
 import type { QueryClient } from '@tanstack/react-query';
-import { answerOf, api, ApiError } from '../api/client.ts';
-import type { Mode } from '../api/client.ts';
-import { destinationSteps, isFoundBy } from '../api/destination-steps.ts';
-import type { ListedDestination } from '../api/destination-steps.ts';
+import { answerOf, api, ApiError, type Mode } from '../api/client.ts';
+import { destinationSteps, isFoundBy, type ListedDestination } from '../api/destination-steps.ts';
 import { deliveryQuery, destinationQuery, eventQuery, operationQuery } from '../api/queries.ts';
-import { parseId } from '../words/ids.ts';
-import type { ParsedId } from '../words/ids.ts';
+import { parseId, type ParsedId } from '../words/ids.ts';
 import { hostOf, nameOf } from './show.tsx';
 
 export type Target = {

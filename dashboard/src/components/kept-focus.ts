@@ -1,5 +1,4 @@
-import { useEffect } from 'react';
-import type { RefObject } from 'react';
+import { useEffect, type RefObject } from 'react';
 
 /**
  * Where a control goes by what it did, as a row does that it removed, its focus goes to the page and not to nowhere; that

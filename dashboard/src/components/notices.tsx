@@ -1,6 +1,5 @@
 // Short messages about what was just done, or was refused; they are read out, and go by themselves.
-import { createContext, useCallback, useContext, useState } from 'react';
-import type { ReactNode } from 'react';
+import { createContext, useCallback, useContext, useState, type ReactNode } from 'react';
 import { sentence } from '../words/sentence.ts';
 
 const SHOWN_MS = 6_000;

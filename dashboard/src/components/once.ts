@@ -1,7 +1,6 @@
 // What is pressed again before there is an answer is not done again: an event would be sent twice, and of two keys the
 // secret of one be shown to nobody.
-import { useState } from 'react';
-import type { SyntheticEvent } from 'react';
+import { useState, type SyntheticEvent } from 'react';
 
 type Once = { run: (event?: SyntheticEvent) => void; isBusy: boolean; error: unknown };
 

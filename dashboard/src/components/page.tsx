@@ -1,6 +1,5 @@
 // The head of a page, and what is shown until its data are there.
-import { useEffect } from 'react';
-import type { ReactNode } from 'react';
+import { useEffect, type ReactNode } from 'react';
 import { useMode } from './environment.ts';
 
 type Props = { title: string; heading?: ReactNode; crumb?: ReactNode; actions?: ReactNode; children: ReactNode };

@@ -1,7 +1,6 @@
 // Lists are walked by cursor: onward here, back with the browser, and to the newest from anywhere.
 import { Link, useSearch } from '@tanstack/react-router';
-import { ApiError } from '../api/client.ts';
-import type { Page } from '../api/client.ts';
+import { ApiError, type Page } from '../api/client.ts';
 import type { Search } from '../router.tsx';
 import { start } from './filters.tsx';
 import { Fault } from './show.tsx';

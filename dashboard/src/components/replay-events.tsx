@@ -4,8 +4,7 @@ import { BulkOperationButton } from './bulk-operation.tsx';
 import { DestinationPicker } from './destination-picker.tsx';
 import { useMode } from './environment.ts';
 import { Field } from './field.tsx';
-import { lastHours, SpanFields } from './span-fields.tsx';
-import type { SpanChoice } from './span-fields.tsx';
+import { lastHours, SpanFields, type SpanChoice } from './span-fields.tsx';
 
 type Draft = { span: SpanChoice; type: string; destinationId: string; isMissingOnly: boolean };
 

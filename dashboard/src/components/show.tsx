@@ -1,15 +1,12 @@
 // Small things that every page shows: times, ids, states, text to copy, faults.
 import { Link } from '@tanstack/react-router';
 import { useQuery } from '@tanstack/react-query';
-import { useSyncExternalStore } from 'react';
-import type { ReactNode } from 'react';
-import { ApiError } from '../api/client.ts';
-import type { DeliveryStatus, Destination, Schemas } from '../api/client.ts';
+import { useSyncExternalStore, type ReactNode } from 'react';
+import { ApiError, type DeliveryStatus, type Destination, type Schemas } from '../api/client.ts';
 import { destinationQuery } from '../api/queries.ts';
 import { usePreferences } from '../preferences.ts';
 import { shortId } from '../words/ids.ts';
-import { STATUS } from '../words/outcomes.ts';
-import type { Tone } from '../words/outcomes.ts';
+import { STATUS, type Tone } from '../words/outcomes.ts';
 import { sentence } from '../words/sentence.ts';
 import { absolute, relative } from '../words/time.ts';
 import { visible } from '../words/visible.ts';

@@ -1,8 +1,7 @@
 // Which of the last events of its type a subscription wants, and the conditions that decide: judged by the service.
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ApiError } from '../api/client.ts';
-import type { PostriderEvent, Schemas, Subscription } from '../api/client.ts';
+import { ApiError, type PostriderEvent, type Schemas, type Subscription } from '../api/client.ts';
 import { eventsQuery, explainQuery } from '../api/queries.ts';
 import { plural } from '../words/numbers.ts';
 import { isMatchedBy, sayUntried } from '../words/trials.ts';

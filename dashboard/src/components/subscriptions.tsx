@@ -1,8 +1,7 @@
 // Which events a destination gets.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { answerOf, api, ApiError } from '../api/client.ts';
-import type { Mode, Subscription } from '../api/client.ts';
+import { answerOf, api, ApiError, type Mode, type Subscription } from '../api/client.ts';
 import { eventQuery, eventsQuery, subscriptionsQuery } from '../api/queries.ts';
 import { ConfirmButton, Dialog } from './dialog.tsx';
 import { useMay, useMode } from './environment.ts';

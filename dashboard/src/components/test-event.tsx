@@ -1,7 +1,6 @@
 // One signed request now, and what came back.
 import { useState } from 'react';
-import { answerOf, api } from '../api/client.ts';
-import type { Schemas } from '../api/client.ts';
+import { answerOf, api, type Schemas } from '../api/client.ts';
 import { explain, OUTCOME_WORD } from '../words/outcomes.ts';
 import { span } from '../words/time.ts';
 import { HeaderList, ResponseBody } from './attempts.tsx';

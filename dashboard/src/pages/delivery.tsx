@@ -1,8 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { answerOf, api, ApiError } from '../api/client.ts';
-import type { Delivery, DeliveryWithRetries, Destination } from '../api/client.ts';
+import { answerOf, api, ApiError, type Delivery, type DeliveryWithRetries, type Destination } from '../api/client.ts';
 import { deliveriesQuery, deliveryQuery, destinationQuery, eventQuery, healthQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { AttemptScale, AttemptTimeline } from '../components/attempts.tsx';

@@ -1,8 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { answerOf, api } from '../api/client.ts';
-import type { Destination } from '../api/client.ts';
+import { answerOf, api, type Destination } from '../api/client.ts';
 import { deliveriesQuery, destinationQuery, healthQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';

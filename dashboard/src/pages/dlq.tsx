@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { answerOf, api } from '../api/client.ts';
-import type { Delivery } from '../api/client.ts';
+import { answerOf, api, type Delivery } from '../api/client.ts';
 import { dlqQuery } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { BulkOperation } from '../components/bulk-operation.tsx';

@@ -1,10 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { answerOf, api } from '../api/client.ts';
-import type { Mode } from '../api/client.ts';
-import { deliveriesQuery, destinationQuery, eventQuery } from '../api/queries.ts';
-import type { EventWithBody } from '../api/queries.ts';
+import { answerOf, api, type Mode } from '../api/client.ts';
+import { deliveriesQuery, destinationQuery, eventQuery, type EventWithBody } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
 import { AllOfEvent, DeliveryTable } from '../components/delivery-table.tsx';
 import { ConfirmButton } from '../components/dialog.tsx';

@@ -1,8 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { answerOf, api } from '../api/client.ts';
-import type { ApiKey, Mode, Scope } from '../api/client.ts';
+import { answerOf, api, type ApiKey, type Mode, type Scope } from '../api/client.ts';
 import { keysQuery } from '../api/queries.ts';
 import { useSessions } from '../api/session.ts';
 import { ConfirmButton, Dialog } from '../components/dialog.tsx';

@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
-import { answerOf, api } from '../api/client.ts';
-import type { Operation } from '../api/client.ts';
+import { answerOf, api, type Operation } from '../api/client.ts';
 import { operationsQuery } from '../api/queries.ts';
 import { ConfirmButton } from '../components/dialog.tsx';
 import { useMay, useMode } from '../components/environment.ts';
@@ -13,8 +12,7 @@ import { ListFault, Pager } from '../components/pager.tsx';
 import { Badge, DestinationLink, Empty, Time, useDestinationName } from '../components/show.tsx';
 import type { Search } from '../router.tsx';
 import { count } from '../words/numbers.ts';
-import { DEAD_REASON } from '../words/outcomes.ts';
-import type { Tone } from '../words/outcomes.ts';
+import { DEAD_REASON, type Tone } from '../words/outcomes.ts';
 
 const KIND: Record<Operation['kind'], string> = {
   dlq_replay: 'Replay of dead letters',

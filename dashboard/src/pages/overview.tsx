@@ -2,11 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { Outcome, Schemas, StatsPoint } from '../api/client.ts';
-import { deliveriesQuery, destinationsQuery, RANGES, statsNowQuery, statsQuery } from '../api/queries.ts';
-import type { Range } from '../api/queries.ts';
+import { deliveriesQuery, destinationsQuery, RANGES, statsNowQuery, statsQuery, type Range } from '../api/queries.ts';
 import { useLive } from '../api/stream.ts';
-import { Chart } from '../components/chart.tsx';
-import type { Line } from '../components/chart.tsx';
+import { Chart, type Line } from '../components/chart.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
 import { useMay, useMode } from '../components/environment.ts';
 import { Card, Page } from '../components/page.tsx';

@@ -1,12 +1,9 @@
 // A form for one event. Its draft is the event that the address names, or the last one of the type.
-import { useQuery } from '@tanstack/react-query';
-import type { UseQueryResult } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { answerOf, api, ApiError } from '../api/client.ts';
-import type { Schemas } from '../api/client.ts';
-import { eventQuery, eventsQuery } from '../api/queries.ts';
-import type { EventWithBody } from '../api/queries.ts';
+import { answerOf, api, ApiError, type Schemas } from '../api/client.ts';
+import { eventQuery, eventsQuery, type EventWithBody } from '../api/queries.ts';
 import { useMay, useMode } from '../components/environment.ts';
 import { Field, TextField } from '../components/field.tsx';
 import { useOnce } from '../components/once.ts';

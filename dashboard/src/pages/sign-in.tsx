@@ -2,8 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { ApiError } from '../api/client.ts';
-import type { Mode } from '../api/client.ts';
+import { ApiError, type Mode } from '../api/client.ts';
 import { sessionsQuery, signIn, useSessions } from '../api/session.ts';
 import { Logo } from '../components/logo.tsx';
 import { Field } from '../components/field.tsx';

@@ -2,11 +2,9 @@
 // the one budget of memory that they are charged to.
 import { once } from 'node:events';
 import type { Server, IncomingMessage, ServerResponse } from 'node:http';
-import { Server as NetServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
-import { delay } from '../../runtime/clock.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
+import { delay, type Clock, type Timer } from '../../runtime/clock.ts';
 import { OF_ENDLESS_ANSWERS, TakePace } from './take-pace.ts';
 import { Turns } from './turns.ts';
 

@@ -2,8 +2,7 @@
 // and it fits no other endpoint, environment or filters.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../model/error.ts';
-import { formatId, idBytes } from '../../model/id.ts';
-import type { IdOf, IdPrefix } from '../../model/id.ts';
+import { formatId, idBytes, type IdOf, type IdPrefix } from '../../model/id.ts';
 import type { Page, PageRequest } from '../../store/store.ts';
 
 /** What a cursor is bound to, besides the key. `limit` is left out: it may change from page to page. */

@@ -3,8 +3,7 @@ import type { Mode } from '../../model/api-key.ts';
 import { HEADER_BYTES_MAX, METADATA_BYTES_MAX, URL_LENGTH_MAX } from '../../model/destination.ts';
 import { findHeaderNameFault, findHeaderValueFault } from '../../model/destination-headers.ts';
 import { ApiError } from '../../model/error.ts';
-import { findPolicyFault } from '../../model/retry-policy.ts';
-import type { RetryPolicy } from '../../model/retry-policy.ts';
+import { findPolicyFault, type RetryPolicy } from '../../model/retry-policy.ts';
 import { HIDDEN } from '../output/present.ts';
 import { clip, pointTo } from './request-json.ts';
 

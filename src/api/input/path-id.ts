@@ -1,8 +1,6 @@
 // Ids from outside. One that is malformed, of another kind or unknown is one and the same thing: not found.
-import { ApiError } from '../../model/error.ts';
-import type { ErrorCode } from '../../model/error.ts';
-import { isId } from '../../model/id.ts';
-import type { IdOf, IdPrefix } from '../../model/id.ts';
+import { ApiError, type ErrorCode } from '../../model/error.ts';
+import { isId, type IdOf, type IdPrefix } from '../../model/id.ts';
 
 type NotFoundCode = Extract<ErrorCode, `${string}not_found`>;
 

@@ -2,8 +2,7 @@
 import type { RouteOptions } from 'fastify';
 import type { ApiApp } from '../route-config.ts';
 import type { Answer } from '../services.ts';
-import { createComponents } from './components.ts';
-import type { Json } from './components.ts';
+import { createComponents, type Json } from './components.ts';
 import { describeOperation, documentedPath } from './operation.ts';
 import { REFUSALS } from './responses.ts';
 import { describeWebhooks } from './webhook.ts';

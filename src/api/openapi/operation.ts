@@ -1,8 +1,7 @@
 // One route as an operation of the OpenAPI document, out of the route's schemas and its configuration.
 import type { FastifySchema, RouteOptions } from 'fastify';
 import type { RouteConfig } from '../route-config.ts';
-import { mapValues } from './components.ts';
-import type { Components, Json } from './components.ts';
+import { mapValues, type Components, type Json } from './components.ts';
 import { describeErrors, requestIdHeader } from './responses.ts';
 
 /** The schemas of a route, and what it says in words. */

@@ -1,6 +1,5 @@
 // What an operation answers with when it fails: a response for each set of codes, all of the one schema `Error`.
-import { ERRORS } from '../../model/error.ts';
-import type { ErrorCode } from '../../model/error.ts';
+import { ERRORS, type ErrorCode } from '../../model/error.ts';
 import { METHODS } from '../access.ts';
 import type { RouteConfig } from '../route-config.ts';
 import { errorBody } from '../schemas/error.ts';

@@ -6,8 +6,7 @@ import type { Delivery, DeliveryWithAttempts } from '../../model/delivery.ts';
 import { ATTEMPTS_PAGE } from '../../store/store.ts';
 import { attempt as attemptSchema, delivery as deliverySchema } from '../schemas/delivery.ts';
 import type { ApiServices } from '../services.ts';
-import { readPatiently } from './pieces.ts';
-import type { Piece, TakeBreak } from './pieces.ts';
+import { readPatiently, type Piece, type TakeBreak } from './pieces.ts';
 import { present, presentAttempt } from './present.ts';
 
 /** Serialisers are looked up by these objects. */

@@ -2,10 +2,13 @@
 import type { FastifyReply } from 'fastify';
 import type { AcceptedEvent } from '../../accept/accept.ts';
 import type { Event, ScheduledDelivery } from '../../model/event.ts';
-import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../store/store.ts';
-import type { EventWithBody, ScheduledPageRequest } from '../../store/store.ts';
-import { readPatiently } from './pieces.ts';
-import type { Piece } from './pieces.ts';
+import {
+  DELIVERIES_SHOWN_MAX,
+  SCHEDULED_PAGE,
+  type EventWithBody,
+  type ScheduledPageRequest,
+} from '../../store/store.ts';
+import { readPatiently, type Piece } from './pieces.ts';
 import { presentEventWithDeliveries, presentScheduled } from './present.ts';
 import { acceptedEvent, scheduledDelivery } from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';

@@ -1,15 +1,12 @@
 // /v1/api-keys: a test key manages test keys only, a live key both. Whoever may make keys may give them any scope.
 import { Type } from '../schemas/type.ts';
-import { DEFAULT_SCOPES } from '../../model/api-key.ts';
-import type { ApiKey, Mode } from '../../model/api-key.ts';
+import { DEFAULT_SCOPES, type ApiKey, type Mode } from '../../model/api-key.ts';
 import { ApiError } from '../../model/error.ts';
 import { mintApiKey } from '../../runtime/mint-api-key.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { present } from '../output/present.ts';
-import { LOCATION } from '../route-config.ts';
-import type { ApiApp, Shared } from '../route-config.ts';
-import { apiKeyInput, apiKeyPage, createdApiKey } from '../schemas/api-key.ts';
-import type { ApiKeyInput } from '../schemas/api-key.ts';
+import { LOCATION, type ApiApp, type Shared } from '../route-config.ts';
+import { apiKeyInput, apiKeyPage, createdApiKey, type ApiKeyInput } from '../schemas/api-key.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
 import type { ApiServices } from '../services.ts';
 import { parseTime, TIME_RULE } from '../../model/time.ts';

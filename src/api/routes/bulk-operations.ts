@@ -2,16 +2,13 @@
 import type { FastifyReply } from 'fastify';
 import type { ApiKey } from '../../model/api-key.ts';
 import { ApiError } from '../../model/error.ts';
-import { isId } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
-import { PER_SECOND_DEFAULT } from '../../model/operation.ts';
-import type { OperationAction, OperationRequest } from '../../model/operation.ts';
+import { isId, type DestinationId } from '../../model/id.ts';
+import { PER_SECOND_DEFAULT, type OperationAction, type OperationRequest } from '../../model/operation.ts';
 import { checkPattern } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { readTime } from '../input/time-range.ts';
 import { presentDryRun, presentOperation } from '../output/present.ts';
-import { LOCATION } from '../route-config.ts';
-import type { ApiApp, Shared } from '../route-config.ts';
+import { LOCATION, type ApiApp, type Shared } from '../route-config.ts';
 import {
   dlqReplayInput,
   dryRun,
@@ -20,8 +17,10 @@ import {
   operationPage,
   operationQuery,
   recoverInput,
+  type DlqReplayInput,
+  type EventsReplayInput,
+  type RecoverInput,
 } from '../schemas/bulk-operation.ts';
-import type { DlqReplayInput, EventsReplayInput, RecoverInput } from '../schemas/bulk-operation.ts';
 import type { ApiServices } from '../services.ts';
 
 const tags = ['Bulk operations'];

@@ -1,6 +1,5 @@
 // /v1/deliveries: what became of each event at each destination, and forcing another attempt.
-import type { DeliveryId } from '../../model/id.ts';
-import { isId } from '../../model/id.ts';
+import { isId, type DeliveryId } from '../../model/id.ts';
 import type { SendAgainRequest, SendAgainResult } from '../../store/store.ts';
 import type { ApiKey } from '../../model/api-key.ts';
 import type { DeliveryStatus } from '../../model/delivery.ts';
@@ -11,8 +10,7 @@ import { pieceDelivery, sizeOf } from '../output/delivery-answer.ts';
 import { sendPieces } from '../output/pieces.ts';
 import { present } from '../output/present.ts';
 import type { ApiApp, Shared } from '../route-config.ts';
-import { delivery, deliveryPage, deliveryQuery, deliveryWithRetries } from '../schemas/delivery.ts';
-import type { DeliveryQuery } from '../schemas/delivery.ts';
+import { delivery, deliveryPage, deliveryQuery, deliveryWithRetries, type DeliveryQuery } from '../schemas/delivery.ts';
 import type { ApiServices } from '../services.ts';
 import { readTimeRange } from '../input/time-range.ts';
 

@@ -1,10 +1,14 @@
 // /v1/destinations: where events go.
 import type { ApiKey } from '../../model/api-key.ts';
-import { MAX_IN_FLIGHT_DEFAULT, SIGNATURE_STYLE_DEFAULT } from '../../model/destination.ts';
-import type { Destination, DestinationChange, DestinationWithKeys } from '../../model/destination.ts';
+import {
+  MAX_IN_FLIGHT_DEFAULT,
+  SIGNATURE_STYLE_DEFAULT,
+  type Destination,
+  type DestinationChange,
+  type DestinationWithKeys,
+} from '../../model/destination.ts';
 import { ApiError } from '../../model/error.ts';
-import { idTime } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
+import { idTime, type DestinationId } from '../../model/id.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
 import {
   createdDestination,
@@ -13,15 +17,15 @@ import {
   destinationPage,
   destinationPatch,
   destinationStatus,
+  type DestinationInput,
+  type DestinationPatch,
 } from '../schemas/destination.ts';
 import { destinationState } from '../schemas/stats.ts';
-import type { DestinationInput, DestinationPatch } from '../schemas/destination.ts';
 import { checkHeaders, checkRetryPolicy, readUrl, writeMetadata } from '../input/destination-rules.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { HIDDEN, presentDestination } from '../output/present.ts';
 import { piecePage, sendPieces } from '../output/pieces.ts';
-import { LOCATION } from '../route-config.ts';
-import type { ApiApp, Shared } from '../route-config.ts';
+import { LOCATION, type ApiApp, type Shared } from '../route-config.ts';
 import type { ApiServices } from '../services.ts';
 import { formatSecret, makeSigningKey, readSecret } from '../input/signing-secret.ts';
 import { Type } from '../schemas/type.ts';

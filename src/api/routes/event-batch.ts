@@ -14,12 +14,10 @@ import { createBreaks } from '../../runtime/clock.ts';
 import { describeError, retryAfterSecondsOf, toApiError } from '../output/error-response.ts';
 import { pieceAccepted } from '../output/event-answer.ts';
 import { parseEvent } from '../input/event-input.ts';
-import { sendPieces } from '../output/pieces.ts';
-import type { Piece } from '../output/pieces.ts';
+import { sendPieces, type Piece } from '../output/pieces.ts';
 import type { JsonItem } from '../input/request-json.ts';
 import type { ApiApp } from '../route-config.ts';
-import { batchInput, batchResult, batchResults, eventInput } from '../schemas/event.ts';
-import type { EventInput } from '../schemas/event.ts';
+import { batchInput, batchResult, batchResults, eventInput, type EventInput } from '../schemas/event.ts';
 import type { ApiServices } from '../services.ts';
 import { explainFaults } from '../input/validation.ts';
 

@@ -1,16 +1,13 @@
 // /v1/events: accepting events, and reading and replaying those that were accepted.
 import type { FastifyReply } from 'fastify';
 import type { Delivery } from '../../model/delivery.ts';
-import { BODY_BYTES_MAX, ENVELOPE_BYTES_MAX } from '../../model/event.ts';
-import type { Event } from '../../model/event.ts';
-import { toTypeSelection } from '../../model/event-type.ts';
-import type { TypeSelection } from '../../model/event-type.ts';
+import { BODY_BYTES_MAX, ENVELOPE_BYTES_MAX, type Event } from '../../model/event.ts';
+import { toTypeSelection, type TypeSelection } from '../../model/event-type.ts';
 import { SCHEDULED_PAGE } from '../../store/store.ts';
 import { pieceAccepted, pieceStored } from '../output/event-answer.ts';
 import { checkPattern, parseEvent, readKeyHeader } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
-import { sendPieces } from '../output/pieces.ts';
-import type { Piece } from '../output/pieces.ts';
+import { sendPieces, type Piece } from '../output/pieces.ts';
 import { present, presentEvent, presentEventWithDeliveries } from '../output/present.ts';
 import type { ApiApp, Shared } from '../route-config.ts';
 import { delivery } from '../schemas/delivery.ts';

@@ -8,8 +8,7 @@ import { readEventBody, readEventType } from '../input/event-input.ts';
 import { notFound } from '../input/path-id.ts';
 import { JSON_TYPE } from '../output/error-response.ts';
 import type { ApiApp } from '../route-config.ts';
-import { explainInput, explanation } from '../schemas/explanation.ts';
-import type { ExplainInput } from '../schemas/explanation.ts';
+import { explainInput, explanation, type ExplainInput } from '../schemas/explanation.ts';
 import type { ApiServices } from '../services.ts';
 import { isErased } from './events.ts';
 

@@ -2,8 +2,7 @@
 import { Type } from '../schemas/type.ts';
 import type { SigningKey } from '../../model/destination.ts';
 import { ApiError } from '../../model/error.ts';
-import { isId } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
+import { isId, type DestinationId } from '../../model/id.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { present } from '../output/present.ts';
 import type { ApiApp, Shared } from '../route-config.ts';

@@ -6,8 +6,7 @@ import { readEventBody, readEventType } from '../input/event-input.ts';
 import { notFound, readPathId } from '../input/path-id.ts';
 import { presentTestAttempt } from '../output/present.ts';
 import type { ApiApp } from '../route-config.ts';
-import { testAttempt, testInput } from '../schemas/test.ts';
-import type { TestInput } from '../schemas/test.ts';
+import { testAttempt, testInput, type TestInput } from '../schemas/test.ts';
 import type { ApiServices } from '../services.ts';
 
 const TYPE_DEFAULT = 'postrider.test';

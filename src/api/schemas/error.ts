@@ -1,7 +1,6 @@
 // The body of every error response.
 import { Type } from './type.ts';
-import { ERRORS } from '../../model/error.ts';
-import type { ErrorCode } from '../../model/error.ts';
+import { ERRORS, type ErrorCode } from '../../model/error.ts';
 import { closed, id, named, oneOf } from './fields.ts';
 
 export const errorMembers = {

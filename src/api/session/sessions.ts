@@ -9,8 +9,7 @@ import type { Random } from '../../runtime/random.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import type { Authenticator } from '../auth.ts';
 import { checkSameOrigin } from './origin.ts';
-import { forgetTicket, readTicket, writeTicket } from './ticket.ts';
-import type { Ticket } from './ticket.ts';
+import { forgetTicket, readTicket, writeTicket, type Ticket } from './ticket.ts';
 
 export type Sessions = ReturnType<typeof createSessions>;
 

@@ -1,8 +1,7 @@
 // The cookie of a session: a ticket, sealed for its mode, that names an API key and when the session began.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Mode } from '../../model/api-key.ts';
-import { formatId, idBytes } from '../../model/id.ts';
-import type { ApiKeyId } from '../../model/id.ts';
+import { formatId, idBytes, type ApiKeyId } from '../../model/id.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import { isSecureOrigin } from './origin.ts';
 

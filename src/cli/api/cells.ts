@@ -1,7 +1,6 @@
 // What tables show of times, states and shares.
 import { formatTime } from '../../model/time.ts';
-import { paint } from '../table.ts';
-import type { Style } from '../table.ts';
+import { paint, type Style } from '../table.ts';
 
 const UNITS = [
   [86_400_000, 'd'],

@@ -1,9 +1,7 @@
 // Which service a command asks, and with which key: flag, then environment, then profile.
 import { readClientVariables, UsageError } from '../../config.ts';
-import { JSON_FLAG } from '../command.ts';
-import type { CommandLine, Flag } from '../command.ts';
-import { checkProfileName, DEFAULT_PROFILE, profileNames, readProfile } from '../profiles/profiles.ts';
-import type { Profile } from '../profiles/profiles.ts';
+import { JSON_FLAG, type CommandLine, type Flag } from '../command.ts';
+import { checkProfileName, DEFAULT_PROFILE, profileNames, readProfile, type Profile } from '../profiles/profiles.ts';
 import { nextCommand } from '../next-command.ts';
 
 export const URL_DEFAULT = 'http://127.0.0.1:8383';

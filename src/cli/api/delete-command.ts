@@ -1,7 +1,6 @@
 // `NOUN delete ID`: for good, and without a question, as the API does.
 import type { Command } from '../command.ts';
-import { idOf, printDone, serviceCommand } from './service-command.ts';
-import type { Asking, Declaration } from './service-command.ts';
+import { idOf, printDone, serviceCommand, type Asking, type Declaration } from './service-command.ts';
 
 type DeleteDeclaration = Omit<Declaration, 'usage' | 'words' | 'flags'> & {
   kind: { prefix: string; noun: string };

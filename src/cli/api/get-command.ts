@@ -2,8 +2,7 @@
 import type { CallOptions } from '../../../sdk/typescript/src/postrider.ts';
 import type { Command } from '../command.ts';
 import { formatDetails } from './details.ts';
-import { idOf, serviceCommand } from './service-command.ts';
-import type { Asking, Declaration } from './service-command.ts';
+import { idOf, serviceCommand, type Asking, type Declaration } from './service-command.ts';
 import { show, WATCH_FLAG } from './watch.ts';
 
 type GetDeclaration<Thing> = Omit<Declaration, 'usage' | 'words' | 'flags'> & {

@@ -2,13 +2,10 @@
 import type { List } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { integerFlag, integerOf } from '../command.ts';
-import type { Command, Flag } from '../command.ts';
+import { integerFlag, integerOf, type Command, type Flag } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
-import { formatTable, terminalWidth, withoutHeader } from '../table.ts';
-import type { Column } from '../table.ts';
-import { serviceCommand } from './service-command.ts';
-import type { Asking, Declaration } from './service-command.ts';
+import { formatTable, terminalWidth, withoutHeader, type Column } from '../table.ts';
+import { serviceCommand, type Asking, type Declaration } from './service-command.ts';
 import { show, WATCH_FLAG } from './watch.ts';
 
 const ROWS = { min: 1, max: 10_000, fallback: 25 };

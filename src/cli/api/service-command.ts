@@ -5,10 +5,8 @@ import { UsageError } from '../../config.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { print, printJson, say } from '../output.ts';
 import { terminalWidth } from '../table.ts';
-import { askService } from './ask-service.ts';
-import type { NameOfParam } from './ask-service.ts';
-import { CONNECTION_FLAGS, readConnection } from './connection.ts';
-import type { Connection } from './connection.ts';
+import { askService, type NameOfParam } from './ask-service.ts';
+import { CONNECTION_FLAGS, readConnection, type Connection } from './connection.ts';
 import { formatDetails } from './details.ts';
 
 /** What a command of this kind gets to work with. */

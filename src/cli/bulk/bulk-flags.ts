@@ -1,10 +1,8 @@
 // Sending many again is an operation of the service's: how fast, how many it would be, and waiting for its end.
 import type { Operation } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
-import { printResult } from '../api/service-command.ts';
-import type { Asking } from '../api/service-command.ts';
-import { integerFlag, integerOf } from '../command.ts';
-import type { CommandLine, Flag } from '../command.ts';
+import { printResult, type Asking } from '../api/service-command.ts';
+import { integerFlag, integerOf, type CommandLine, type Flag } from '../command.ts';
 import { RANGE_FLAGS } from '../input/time-flag.ts';
 import { tell } from '../output.ts';
 import { nextCommand } from '../next-command.ts';

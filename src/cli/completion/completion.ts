@@ -1,7 +1,6 @@
 // A script by which a shell completes commands and flags: made from the same declarations as --help.
 import { UsageError } from '../../config.ts';
-import { flagsOf } from '../command.ts';
-import type { Command, CommandEntry, GroupEntry } from '../command.ts';
+import { flagsOf, type Command, type CommandEntry, type GroupEntry } from '../command.ts';
 import { print } from '../output.ts';
 import { bashScript } from './bash.ts';
 import { fishScript } from './fish.ts';

@@ -1,8 +1,7 @@
 // A delivery in a row: what it is, how it stands, and where it goes.
 import type { Delivery } from '../../../sdk/typescript/src/postrider.ts';
 import { relativeTime, styleOfState } from '../api/cells.ts';
-import { whereGiven } from '../command.ts';
-import type { CommandLine, Flag } from '../command.ts';
+import { whereGiven, type CommandLine, type Flag } from '../command.ts';
 import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';
 import type { Column } from '../table.ts';
 

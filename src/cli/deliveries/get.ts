@@ -2,8 +2,7 @@ import type { Attempt, DeliveryWithRetries } from '../../../sdk/typescript/src/p
 import { styleOfState, timeOfDay } from '../api/cells.ts';
 import { formatDetails } from '../api/details.ts';
 import { getCommand } from '../api/get-command.ts';
-import { formatTable } from '../table.ts';
-import type { Column } from '../table.ts';
+import { formatTable, type Column } from '../table.ts';
 
 export const getDeliveryCommand = getCommand<DeliveryWithRetries>({
   name: 'deliveries get',

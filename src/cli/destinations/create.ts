@@ -1,7 +1,6 @@
 import { readConnection } from '../api/connection.ts';
 import { printResult, serviceCommand } from '../api/service-command.ts';
-import { requireWord } from '../command.ts';
-import type { CommandLine } from '../command.ts';
+import { requireWord, type CommandLine } from '../command.ts';
 import { DESTINATION_FLAGS, readDestinationFlags, readSecret, SECRET_FLAG } from './destination-flags.ts';
 
 export const createDestinationCommand = serviceCommand(

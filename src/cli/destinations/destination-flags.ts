@@ -1,8 +1,7 @@
 // What can be said of a destination when it is made or changed.
 import type { DestinationPatch } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
-import { whereGiven } from '../command.ts';
-import type { CommandLine, Flag } from '../command.ts';
+import { whereGiven, type CommandLine, type Flag } from '../command.ts';
 import { jsonObjectOf, valueOf } from '../input/json-flag.ts';
 
 export const DESTINATION_FLAGS = {

@@ -3,8 +3,7 @@ import type { EventWithBody } from '../../../sdk/typescript/src/postrider.ts';
 import { styleOfState } from '../api/cells.ts';
 import { formatDetails } from '../api/details.ts';
 import { getCommand } from '../api/get-command.ts';
-import { formatTable } from '../table.ts';
-import type { Column } from '../table.ts';
+import { formatTable, type Column } from '../table.ts';
 import { nextCommand } from '../next-command.ts';
 
 /** Its body as it was published: what JavaScript makes of JSON has other digits. */

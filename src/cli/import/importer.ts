@@ -4,8 +4,7 @@ import type { Destination, Subscription } from '../../../sdk/typescript/src/post
 import type { PostriderApi, SubscriptionFields } from './postrider-api.ts';
 import { RequestError } from './request-error.ts';
 import type { SvixApi, SvixApplication, SvixDetails, SvixEndpoint } from './svix-api.ts';
-import { originOf, quote, translate } from './translate.ts';
-import type { Note, Origin, Translation } from './translate.ts';
+import { originOf, quote, translate, type Note, type Origin, type Translation } from './translate.ts';
 
 export type EndpointResult = 'created' | 'updated' | 'unchanged' | 'left_out' | 'failed';
 

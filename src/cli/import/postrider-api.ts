@@ -1,12 +1,15 @@
 // Postrider's API as far as an import needs it, on the client, with more patience than that has.
-import { ApiError, Postrider, PostriderError, UnexpectedAnswerError } from '../../../sdk/typescript/src/postrider.ts';
-import type {
-  Destination,
-  DestinationPatch,
-  List,
-  PageQuery,
-  Subscription,
-  SubscriptionInput,
+import {
+  ApiError,
+  Postrider,
+  PostriderError,
+  UnexpectedAnswerError,
+  type Destination,
+  type DestinationPatch,
+  type List,
+  type PageQuery,
+  type Subscription,
+  type SubscriptionInput,
 } from '../../../sdk/typescript/src/postrider.ts';
 import { Patience } from './patience.ts';
 import { RequestError } from './request-error.ts';

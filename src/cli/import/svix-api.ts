@@ -1,7 +1,6 @@
 // Reads what Svix has, by its public API and no more than a page of it at a time. Nothing here changes anything there.
 import { RequestError } from './request-error.ts';
-import { asObject } from './svix-http.ts';
-import type { SvixHttp } from './svix-http.ts';
+import { asObject, type SvixHttp } from './svix-http.ts';
 
 /** Not here, or redirected. */
 const ELSEWHERE = new Set([301, 302, 307, 308, 404]);

@@ -2,8 +2,7 @@
 import { parseDuration, UsageError } from '../../config.ts';
 import { formatTime, parseBound, TIME_RULE } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { whereGiven } from '../command.ts';
-import type { CommandLine, Flag } from '../command.ts';
+import { whereGiven, type CommandLine, type Flag } from '../command.ts';
 
 const WHEN = 'a time, a date, or so long ago, to the minute (90s, 2h, 7d)';
 const SECOND_MS = 1_000;

@@ -1,20 +1,16 @@
 // Makes an API key: in the store, or through a running service that is named. In a place without a store only if told
 // to: a key that no service knows opens nothing.
 import { parseDuration, UsageError } from '../../config.ts';
-import { DEFAULT_SCOPES, SCOPES } from '../../model/api-key.ts';
-import type { Mode, Scope } from '../../model/api-key.ts';
+import { DEFAULT_SCOPES, SCOPES, type Mode, type Scope } from '../../model/api-key.ts';
 import { NAME_LENGTH_MAX } from '../../model/destination.ts';
 import { formatTime, parseTime, TIME_RULE } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { JSON_FLAG, partsOf, whereGiven } from '../command.ts';
-import type { Command, CommandLine } from '../command.ts';
+import { JSON_FLAG, partsOf, whereGiven, type Command, type CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
 import { printable } from '../terminal.ts';
 import { STORE_SETTINGS, withStore, withStoreOrNew } from '../with-store.ts';
-import { mintKey } from './mint-key.ts';
-import type { KeyRequest } from './mint-key.ts';
-import { presentKey } from './present-key.ts';
-import type { PresentedKey } from './present-key.ts';
+import { mintKey, type KeyRequest } from './mint-key.ts';
+import { presentKey, type PresentedKey } from './present-key.ts';
 import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
 
 const MODES: readonly Mode[] = ['test', 'live'];

@@ -3,14 +3,11 @@ import { systemClock } from '../../runtime/clock.ts';
 import type { ApiKey } from '../../model/api-key.ts';
 import type { ApiKeyId } from '../../model/id.ts';
 import type { Page, ToolStore } from '../../store/store.ts';
-import { JSON_FLAG } from '../command.ts';
-import type { Command, CommandLine } from '../command.ts';
+import { JSON_FLAG, type Command, type CommandLine } from '../command.ts';
 import { print, printJson, tell } from '../output.ts';
-import { formatTable, terminalWidth } from '../table.ts';
-import type { Column } from '../table.ts';
+import { formatTable, terminalWidth, type Column } from '../table.ts';
 import { STORE_SETTINGS, withStore } from '../with-store.ts';
-import { presentKey } from './present-key.ts';
-import type { PresentedKey } from './present-key.ts';
+import { presentKey, type PresentedKey } from './present-key.ts';
 import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';
 import { nextCommand } from '../next-command.ts';
 

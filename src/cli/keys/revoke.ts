@@ -3,8 +3,7 @@
 import { UsageError } from '../../config.ts';
 import { isId } from '../../model/id.ts';
 import type { ToolStore } from '../../store/store.ts';
-import { JSON_FLAG } from '../command.ts';
-import type { Command, CommandLine } from '../command.ts';
+import { JSON_FLAG, type Command, type CommandLine } from '../command.ts';
 import { printJson, say, tell } from '../output.ts';
 import { STORE_SETTINGS, withStore } from '../with-store.ts';
 import { asksService, SERVICE_FLAGS, throughService } from './through-service.ts';

@@ -5,8 +5,7 @@ import { formatTime } from '../../model/time.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { Asking } from '../api/service-command.ts';
 import { print, printJson, sentences } from '../output.ts';
-import { createForwarder } from './forward.ts';
-import type { Forward, Forwarded } from './forward.ts';
+import { createForwarder, type Forward, type Forwarded } from './forward.ts';
 import { formatForwarded, greeting, presentForwarded } from './presentation.ts';
 
 /** As many are posted at one time: the service keeps what follows, and says what it could not keep. */

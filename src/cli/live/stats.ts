@@ -1,8 +1,7 @@
 // How things are just now, and a small chart of how they were.
 import type { StatsNow, StatsSeries } from '../../../sdk/typescript/src/postrider.ts';
 import { paintState, percentage, timeOfDay } from '../api/cells.ts';
-import { serviceCommand } from '../api/service-command.ts';
-import type { Asking } from '../api/service-command.ts';
+import { serviceCommand, type Asking } from '../api/service-command.ts';
 import { show, WATCH_FLAG } from '../api/watch.ts';
 import { whereGiven } from '../command.ts';
 import { RANGE_FLAGS, readRange } from '../input/time-flag.ts';

@@ -1,7 +1,6 @@
 // Follows what happens in the service, a line for each message, over restarts of the service.
 import type { StreamMessage } from '../../../sdk/typescript/src/postrider.ts';
-import { serviceCommand } from '../api/service-command.ts';
-import type { Asking } from '../api/service-command.ts';
+import { serviceCommand, type Asking } from '../api/service-command.ts';
 import { whereGiven } from '../command.ts';
 import { nextEnd } from '../end.ts';
 import { print, printJson, tell } from '../output.ts';

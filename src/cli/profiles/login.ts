@@ -1,10 +1,8 @@
 // Remembers a service and a key under a name, once the service has taken the key.
 import { readClientVariables, UsageError } from '../../config.ts';
 import { askService } from '../api/ask-service.ts';
-import { CONNECTION_FLAGS, isLiveKey, readKey, readUrl, URL_DEFAULT } from '../api/connection.ts';
-import type { Connection } from '../api/connection.ts';
-import { CommandFailure } from '../command.ts';
-import type { Command, CommandLine } from '../command.ts';
+import { CONNECTION_FLAGS, isLiveKey, readKey, readUrl, URL_DEFAULT, type Connection } from '../api/connection.ts';
+import { CommandFailure, type Command, type CommandLine } from '../command.ts';
 import { printJson, say } from '../output.ts';
 import { readAll } from '../input/standard-input.ts';
 import { readHidden } from './hidden-prompt.ts';

@@ -1,7 +1,6 @@
 // Forgets what login has remembered. The key itself stays valid: `keys revoke` ends that.
 import { CONNECTION_FLAGS } from '../api/connection.ts';
-import { CommandFailure, JSON_FLAG } from '../command.ts';
-import type { Command } from '../command.ts';
+import { CommandFailure, JSON_FLAG, type Command } from '../command.ts';
 import { printJson, say } from '../output.ts';
 import { checkProfileName, DEFAULT_PROFILE, removeProfile } from './profiles.ts';
 

@@ -2,8 +2,7 @@
 import { JsonText } from '../../../sdk/typescript/src/json-text.ts';
 import type { Explanation } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
-import { serviceCommand } from '../api/service-command.ts';
-import type { Asking } from '../api/service-command.ts';
+import { serviceCommand, type Asking } from '../api/service-command.ts';
 import { DATA_FLAG, jsonTextOf } from '../input/json-flag.ts';
 import { print, printJson } from '../output.ts';
 import { paint, terminalWidth } from '../table.ts';

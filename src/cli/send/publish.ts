@@ -2,10 +2,8 @@
 import { JsonText } from '../../../sdk/typescript/src/json-text.ts';
 import { UsageError } from '../../config.ts';
 import { readConnection } from '../api/connection.ts';
-import { serviceCommand } from '../api/service-command.ts';
-import type { Asking } from '../api/service-command.ts';
-import { requireWord, whereGiven } from '../command.ts';
-import type { CommandLine } from '../command.ts';
+import { serviceCommand, type Asking } from '../api/service-command.ts';
+import { requireWord, whereGiven, type CommandLine } from '../command.ts';
 import { DATA_FLAG, jsonTextOf } from '../input/json-flag.ts';
 import { printAccepted } from './accepted.ts';
 

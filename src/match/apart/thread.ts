@@ -6,8 +6,7 @@ import { parseBody } from '../../json/body.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { FilterPath } from '../filter/path.ts';
 import { IndexedMatcher } from '../indexed.ts';
-import type { MatchEntry, MatchScope } from '../matcher.ts';
-import { TooMuchWork, Work } from '../matcher.ts';
+import { TooMuchWork, Work, type MatchEntry, type MatchScope } from '../matcher.ts';
 
 export type Order =
   | { do: 'add'; entries: readonly MatchEntry[] }

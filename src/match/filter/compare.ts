@@ -1,6 +1,5 @@
 // How a filter's values compare with those of a body.
-import type { Literal } from './json.ts';
-import { isLiteralArray, isLiteralObject } from './json.ts';
+import { isLiteralArray, isLiteralObject, type Literal } from './json.ts';
 import { WideNumber } from '../../json/wide-number.ts';
 import type { Work } from '../matcher.ts';
 

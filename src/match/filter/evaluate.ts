@@ -1,8 +1,7 @@
 // What a test means for one value of a body, or for none. inspection.ts asks it of every value that a path selects.
 import { compareByCodePoint, containsText, isEqual, isJsonObject } from './compare.ts';
 import type { FilterTest } from './filter.ts';
-import type { Literal } from './json.ts';
-import { isScalar } from './json.ts';
+import { isScalar, type Literal } from './json.ts';
 import { WideNumber } from '../../json/wide-number.ts';
 import type { Work } from '../matcher.ts';
 

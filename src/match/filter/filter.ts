@@ -1,6 +1,5 @@
 // A filter once parsed: a tree of tests, joined by $and, $or and $not.
-import type { Literal, Scalar } from './json.ts';
-import { isScalar } from './json.ts';
+import { isScalar, type Literal, type Scalar } from './json.ts';
 import type { FilterPath } from './path.ts';
 
 export type Filter =

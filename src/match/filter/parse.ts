@@ -3,13 +3,10 @@
 //   filter    = { member, … }             all members must hold
 //   member    = path : condition | "$and" : [filter, …] | "$or" : [filter, …] | "$not" : filter
 //   condition = scalar (means $eq) | { operator : operand, … }      all operators must hold
-import type { FilterFault } from './fault.ts';
-import { fail, FilterError, pointInto, quote } from './fault.ts';
+import { fail, FilterError, pointInto, quote, type FilterFault } from './fault.ts';
 import type { Filter, FilterTest } from './filter.ts';
-import type { Literal, Scalar } from './json.ts';
-import { isLiteralArray, isLiteralObject, isScalar, readFilterJson } from './json.ts';
-import type { FilterPath } from './path.ts';
-import { parsePath } from './path.ts';
+import { isLiteralArray, isLiteralObject, isScalar, readFilterJson, type Literal, type Scalar } from './json.ts';
+import { parsePath, type FilterPath } from './path.ts';
 
 /** How deep filters may be nested by $and, $or and $not; the outermost counts. */
 const FILTER_DEPTH_MAX = 5;

@@ -10,12 +10,10 @@ import { Socket } from 'node:net';
 import { Client } from 'pg';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { idBytes } from '../../model/id.ts';
-import { createLoop } from '../../runtime/loop.ts';
-import type { Loop } from '../../runtime/loop.ts';
+import { createLoop, type Loop } from '../../runtime/loop.ts';
 import type { ClusterStore } from '../cluster-store.ts';
 import { StoreError } from '../store.ts';
-import { applySettings, connectionConfig } from './wire/connections.ts';
-import type { ConnectionOptions } from './wire/connections.ts';
+import { applySettings, connectionConfig, type ConnectionOptions } from './wire/connections.ts';
 import type { DatabaseAddress } from './wire/database-address.ts';
 
 const CHANNEL = 'postrider';

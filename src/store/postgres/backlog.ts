@@ -4,8 +4,7 @@
 // Of several nodes each sees only its own changes since it counted: deliveries that another node ends are missing. So
 // each counts again now and then, whatever changes meanwhile, and once more before a delivery is born dead, for nothing
 // may die of a backlog that is not there (`countSuspects`).
-import { SHARD_COUNT, formatId, idBytes, idShard } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
+import { SHARD_COUNT, formatId, idBytes, idShard, type DestinationId } from '../../model/id.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { DestinationBacklog, Store } from '../store.ts';
 import { isOnly, statement, statementOfEveryShard } from './wire/statement.ts';

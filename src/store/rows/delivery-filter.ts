@@ -3,8 +3,7 @@
 import { idBytes } from '../../model/id.ts';
 import type { DeliveryFilter } from '../store.ts';
 import { DEAD, PENDING, RETRYING, SUCCEEDED, deliveryStatusCode } from './codec.ts';
-import { effectiveStatus } from './delivery-rows.ts';
-import type { DeliveryRow } from './delivery-rows.ts';
+import { effectiveStatus, type DeliveryRow } from './delivery-rows.ts';
 
 const ALL_STATUSES = [PENDING, RETRYING, SUCCEEDED, DEAD];
 const MAY_READ_DEAD = [PENDING, RETRYING, DEAD];

@@ -1,10 +1,13 @@
 // Deliveries between rows and values: what lists show is derived here from the row, its destination and its event.
-import { FORCED_DUE_AT } from '../../model/delivery.ts';
-import type { Delivery, DeliveryState, OpenDelivery, OpenState } from '../../model/delivery.ts';
-import { formatId, idTime } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
-import { endByDeletion } from '../../model/transitions.ts';
-import type { Ending } from '../../model/transitions.ts';
+import {
+  FORCED_DUE_AT,
+  type Delivery,
+  type DeliveryState,
+  type OpenDelivery,
+  type OpenState,
+} from '../../model/delivery.ts';
+import { formatId, idTime, type DestinationId } from '../../model/id.ts';
+import { endByDeletion, type Ending } from '../../model/transitions.ts';
 import {
   DEAD,
   SUCCEEDED,

@@ -1,14 +1,18 @@
 // Destinations and signing keys between rows and values. Header values and signing secrets are sealed here and
 // nowhere else, each bound to its row.
 import type { Destination, SigningKey } from '../../model/destination.ts';
-import { formatId } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
+import { formatId, type DestinationId } from '../../model/id.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
-import { StoreError } from '../store.ts';
-import type { Store } from '../store.ts';
-import type { ColumnKind } from './codec.ts';
-import { destinationStatusCode, nameOrNull, numberOrNull, pausedReasonCode, signatureStyleCode } from './codec.ts';
+import { StoreError, type Store } from '../store.ts';
+import {
+  destinationStatusCode,
+  nameOrNull,
+  numberOrNull,
+  pausedReasonCode,
+  signatureStyleCode,
+  type ColumnKind,
+} from './codec.ts';
 
 export type DestinationRow = {
   id: Uint8Array;

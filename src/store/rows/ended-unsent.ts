@@ -1,6 +1,5 @@
 // Deliveries that a maintenance step has ended, by destination: for whoever counts them.
-import { formatId } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
+import { formatId, type DestinationId } from '../../model/id.ts';
 import type { EndedUnsent } from '../../model/observer.ts';
 
 export class EndedTally {

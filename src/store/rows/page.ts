@@ -1,6 +1,5 @@
 // Pages of lists in the order of ids, which begin with their time.
-import { firstIdBytesAt, formatId, idBytes } from '../../model/id.ts';
-import type { DeliveryId } from '../../model/id.ts';
+import { firstIdBytesAt, formatId, idBytes, type DeliveryId } from '../../model/id.ts';
 import type { CountedDeliveries, Page, TimeRange } from '../store.ts';
 import { ID_BYTES_MAX } from './codec.ts';
 

@@ -3,8 +3,7 @@ import type { DestinationActivity } from '../../model/condition.ts';
 import type { DestinationHealth } from '../../model/destination.ts';
 import { formatId, idBytes } from '../../model/id.ts';
 import type { CountsSubject, StoredCounts } from '../store.ts';
-import { createCode, nameOrNull, numberOrNull, outcomeCode } from './codec.ts';
-import type { ColumnKind } from './codec.ts';
+import { createCode, nameOrNull, numberOrNull, outcomeCode, type ColumnKind } from './codec.ts';
 
 const spanCode = createCode<CountsSubject['span']>({ minute: 0, hour: 1 });
 const kindCode = createCode<CountsSubject['kind']>({ environment: 0, destination: 1, event_type: 2, pulse: 3 });

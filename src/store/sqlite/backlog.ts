@@ -1,8 +1,7 @@
 // How many unfinished deliveries each destination has, kept exact in the writer's memory: counted once at open,
 // then moved by every writing method when its transaction has committed.
 import { PENDING, RETRYING } from '../rows/codec.ts';
-import { prepare } from './file/database.ts';
-import type { Database } from './file/database.ts';
+import { prepare, type Database } from './file/database.ts';
 
 type Entry = { environment: number; count: number };
 

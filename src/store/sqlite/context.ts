@@ -1,15 +1,20 @@
 // What every query is given: a reading context belongs to any connection, a writing one to the only writer. A query is
 // one method of store.ts on one connection, and runs to its end at once.
-import { idBytes } from '../../model/id.ts';
-import type { DestinationId } from '../../model/id.ts';
+import { idBytes, type DestinationId } from '../../model/id.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Sealer } from '../../runtime/sealer.ts';
 import type { Store } from '../store.ts';
 import type { Backlog } from './backlog.ts';
-import { prepareAll, readTransaction, statement, writeTransaction } from './file/database.ts';
-import type { Database, Prepared, Statement } from './file/database.ts';
-import { createDiskReserve } from './file/write-checks.ts';
-import type { DiskReserve, ServedFiles } from './file/write-checks.ts';
+import {
+  prepareAll,
+  readTransaction,
+  statement,
+  writeTransaction,
+  type Database,
+  type Prepared,
+  type Statement,
+} from './file/database.ts';
+import { createDiskReserve, type DiskReserve, type ServedFiles } from './file/write-checks.ts';
 
 /** The methods of the store that have a query. */
 type Method = Exclude<keyof Store, 'close' | 'lanes' | 'cluster'>;

@@ -1,6 +1,5 @@
 // SQLite's result codes as errors of the store. Told apart by number, never by text.
-import { StoreError } from '../store.ts';
-import type { StoreErrorCode } from '../store.ts';
+import { StoreError, type StoreErrorCode } from '../store.ts';
 
 const BUSY = 5;
 const READONLY = 8;

@@ -1,12 +1,10 @@
 // The embedded store as the service sees it: every method is a message to one of its threads. The writer commits,
 // the reader answers beside it from a snapshot, the checkpointer keeps the log short; the main thread never waits.
 import { once } from 'node:events';
-import { MessageChannel, Worker } from 'node:worker_threads';
-import type { Transferable } from 'node:worker_threads';
+import { MessageChannel, Worker, type Transferable } from 'node:worker_threads';
 import type { Random } from '../../runtime/random.ts';
 import { createSealer } from '../../runtime/sealer.ts';
-import { StoreError } from '../store.ts';
-import type { Store } from '../store.ts';
+import { StoreError, type Store } from '../store.ts';
 import type { ReadContext, WriteContext } from './context.ts';
 import { createDataDir, databasePath, findLoosePermissions } from './file/data-dir.ts';
 import { forgetCopying, openPrepared, withOpenErrors } from './file/prepare-database.ts';

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
-import { ok, startReceiver } from '../../e2e/receiver.ts';
-import type { Received } from '../../e2e/receiver.ts';
+import { ok, startReceiver, type Received } from '../../e2e/receiver.ts';
 import { keyboard, mouse } from '../hands.ts';
 import { api, journey, scope, signInBy } from '../stage.ts';
 

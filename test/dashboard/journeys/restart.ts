@@ -2,8 +2,7 @@
 // its port does.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, before } from 'node:test';
 import { ok, startReceiver } from '../../e2e/receiver.ts';
 import { api, journey, scope, service, traffic } from '../stage.ts';

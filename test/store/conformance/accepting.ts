@@ -4,10 +4,8 @@ import { describe, it } from 'node:test';
 import { born, bornDead } from '../../../src/model/transitions.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { DeliveryId } from '../../../src/model/id.ts';
-import { SCHEDULED_PAGE } from '../../../src/store/store.ts';
-import type { NewEvent, Refill } from '../../../src/store/store.ts';
-import { DAY, HOUR, LIVE, START, TEST, firstOf } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { SCHEDULED_PAGE, type NewEvent, type Refill } from '../../../src/store/store.ts';
+import { DAY, HOUR, LIVE, START, TEST, firstOf, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 export function testAccepting(makeScene: MakeScene): void {

@@ -1,10 +1,8 @@
 // The cluster part of a store, for every adapter that has one: who is alive, who owns what, which changes wait for
 // whom, and what nodes tell one another. A node that was given up finds out, and nobody takes what another node has.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
-import { SHARD_COUNT, ALL_SHARDS } from '../../../src/model/id.ts';
-import type { DestinationId, NodeId } from '../../../src/model/id.ts';
+import { describe, it, type TestContext } from 'node:test';
+import { SHARD_COUNT, ALL_SHARDS, type DestinationId, type NodeId } from '../../../src/model/id.ts';
 import { createIds } from '../../../src/runtime/ids.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';

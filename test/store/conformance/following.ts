@@ -5,8 +5,7 @@ import * as fc from 'fast-check';
 import type { DestinationWithKeys } from '../../../src/model/destination.ts';
 import type { Subscription } from '../../../src/model/subscription.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { LIVE, START, TEST } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { LIVE, START, TEST, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 export function testFollowing(makeScene: MakeScene, propertyRuns: number): void {

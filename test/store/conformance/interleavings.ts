@@ -5,10 +5,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { DeliveryWithAttempts, OpenDelivery } from '../../../src/model/delivery.ts';
 import type { DeliveryId, DestinationId } from '../../../src/model/id.ts';
-import { mayRevive } from '../../../src/model/transitions.ts';
-import type { Decision } from '../../../src/model/transitions.ts';
-import { DAY, HOUR, LIVE, START, attempt, die, fallBack, retryAt, succeed } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { mayRevive, type Decision } from '../../../src/model/transitions.ts';
+import { DAY, HOUR, LIVE, START, attempt, die, fallBack, retryAt, succeed, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 const ACTIONS = ['hold', 'succeed', 'fail', 'die', 'retry', 'replay', 'grow', 'delete', 'erase', 'end'] as const;

@@ -2,15 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { DELIVERY_STATUSES } from '../../../src/model/delivery.ts';
-import type { Delivery, DeliveryStatus } from '../../../src/model/delivery.ts';
+import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus } from '../../../src/model/delivery.ts';
 import type { Event } from '../../../src/model/event.ts';
-import { idTime } from '../../../src/model/id.ts';
-import type { DeliveryId, DestinationId, EventId } from '../../../src/model/id.ts';
+import { idTime, type DeliveryId, type DestinationId, type EventId } from '../../../src/model/id.ts';
 import type { TypeSelection } from '../../../src/model/event-type.ts';
 import type { DeliveryFilter, Page } from '../../../src/store/store.ts';
-import { HOUR, LIVE, NO_FILTER, START, TEST, die, firstOf, result, retryAt, succeed } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { HOUR, LIVE, NO_FILTER, START, TEST, die, firstOf, result, retryAt, succeed, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 export function testLists(makeScene: MakeScene, propertyRuns: number): void {

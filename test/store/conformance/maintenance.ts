@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { StepReport } from '../../../src/store/store.ts';
-import { DAY, HOUR, LIVE, START, TEST, die, result, retryAt, succeed } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { DAY, HOUR, LIVE, START, TEST, die, result, retryAt, succeed, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 export function testMaintenance(makeScene: MakeScene): void {

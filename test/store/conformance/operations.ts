@@ -5,8 +5,7 @@ import type { DestinationId, EventId } from '../../../src/model/id.ts';
 import type { Operation } from '../../../src/model/operation.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import type { OperationStep, OperationStepResult } from '../../../src/store/store.ts';
-import { DAY, HOUR, LIVE, START, TEST, die, result, retryAt, succeed } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { DAY, HOUR, LIVE, START, TEST, die, result, retryAt, succeed, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 export function testOperations(makeScene: MakeScene): void {

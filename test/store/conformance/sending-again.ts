@@ -4,8 +4,7 @@ import { describe, it } from 'node:test';
 import type { DeliveryStatus } from '../../../src/model/delivery.ts';
 import type { DeliveryId, DestinationId } from '../../../src/model/id.ts';
 import type { Decision } from '../../../src/model/transitions.ts';
-import { DAY, HOUR, LIVE, START, TEST, die, fallBack, result, retryAt, succeed } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { DAY, HOUR, LIVE, START, TEST, die, fallBack, result, retryAt, succeed, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 export function testSendingAgain(makeScene: MakeScene): void {

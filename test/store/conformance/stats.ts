@@ -4,8 +4,7 @@ import { describe, it } from 'node:test';
 import type { DestinationActivity } from '../../../src/model/condition.ts';
 import type { DestinationId } from '../../../src/model/id.ts';
 import type { CountsSubject, StoredCounts } from '../../../src/store/store.ts';
-import { DAY, HOUR, LIVE, MINUTE, START, TEST, die, result, retryAt, succeed } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { DAY, HOUR, LIVE, MINUTE, START, TEST, die, result, retryAt, succeed, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 const ALL: CountsSubject = { span: 'minute', environment: LIVE, kind: 'environment', subject: '' };

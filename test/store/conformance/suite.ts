@@ -1,6 +1,5 @@
 // The one suite that every store adapter passes: what store.ts promises, and nothing of how it is kept.
-import { describe } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, type TestContext } from 'node:test';
 import type { Store } from '../../../src/store/store.ts';
 import { Scene } from '../scene.ts';
 import { testAccepting } from './accepting.ts';

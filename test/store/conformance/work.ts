@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DeliveryId, DestinationId } from '../../../src/model/id.ts';
 import type { SweepPage } from '../../../src/store/store.ts';
-import { HOUR, LIVE, MINUTE, START, result, retryAt, succeed } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { HOUR, LIVE, MINUTE, START, result, retryAt, succeed, type Scene } from '../scene.ts';
 import type { MakeScene } from './suite.ts';
 
 export function testWork(makeScene: MakeScene): void {

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { DAY, LIVE } from '../scene.ts';
 import type { DatabaseState } from './database-state.ts';
-import { action, destinationOf, isDestinationDeleted, uuid } from './view.ts';
-import type { Action } from './view.ts';
+import { action, destinationOf, isDestinationDeleted, uuid, type Action } from './view.ts';
 
 export const deleteDestination = action<boolean>(
   ({ store, subject: { destination: id, now } }) => store.deleteDestination({ environment: LIVE, id, now }),

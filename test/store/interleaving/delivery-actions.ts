@@ -6,8 +6,17 @@ import { LIVE, result, succeed } from '../scene.ts';
 import type { DatabaseState, DeliveryRow } from './database-state.ts';
 import { EXPIRED } from './legal-state.ts';
 import type { Subject } from './subject.ts';
-import { action, deliveryOf, destinationOf, isDestinationDeleted, isErased, isPruned, uuid } from './view.ts';
-import type { Action, View } from './view.ts';
+import {
+  action,
+  deliveryOf,
+  destinationOf,
+  isDestinationDeleted,
+  isErased,
+  isPruned,
+  uuid,
+  type Action,
+  type View,
+} from './view.ts';
 
 /** What it changed of the delivery; null: nothing. */
 function moveOf({ commits, subject }: View): { from: DeliveryRow | undefined; to: DeliveryRow | undefined } | null {

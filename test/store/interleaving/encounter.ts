@@ -3,25 +3,19 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { systemRandom } from '../../../src/runtime/random.ts';
-import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.ts';
+import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { atEnd } from '../data-dirs.ts';
 import { storeOptions } from '../postgres/databases.ts';
 import { stepped } from '../postgres/stepped-pipeline.ts';
 import { LIVE, MINUTE, Scene } from '../scene.ts';
-import { ACTIONS } from './actions.ts';
-import type { ActionName } from './actions.ts';
+import { ACTIONS, type ActionName } from './actions.ts';
 import { BUDGET } from './delivery-actions.ts';
-import { Observer } from './database-state.ts';
-import type { DatabaseState } from './database-state.ts';
+import { Observer, type DatabaseState } from './database-state.ts';
 import { assertLegalState, assertLegalTransition } from './legal-state.ts';
-import { makeNodes, makeSubject } from './subject.ts';
-import type { Start, Subject } from './subject.ts';
-import { TwoWriters, describe } from './two-writers.ts';
-import type { Choose, Step, Which } from './two-writers.ts';
-import { deliveryOf, isDestinationDeleted, uuid } from './view.ts';
-import type { Action, View } from './view.ts';
+import { makeNodes, makeSubject, type Start, type Subject } from './subject.ts';
+import { TwoWriters, describe, type Choose, type Step, type Which } from './two-writers.ts';
+import { deliveryOf, isDestinationDeleted, uuid, type Action, type View } from './view.ts';
 
 export type Encounter = {
   names: readonly [ActionName, ActionName];

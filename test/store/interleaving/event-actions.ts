@@ -4,8 +4,7 @@ import type { AcceptResult, NewEvent } from '../../../src/store/store.ts';
 import { DAY, LIVE } from '../scene.ts';
 import type { DatabaseState } from './database-state.ts';
 import { describeEvent } from './subject.ts';
-import { action, deliveryOf, isErased, isPruned, uuid } from './view.ts';
-import type { View } from './view.ts';
+import { action, deliveryOf, isErased, isPruned, uuid, type View } from './view.ts';
 
 const FINGERPRINTS = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)] as const;
 

@@ -1,16 +1,15 @@
 // What two writers meet over: one delivery, its event, its destination, in one of the states that it may be in.
-import { idShard } from '../../../src/model/id.ts';
-import type {
-  DeliveryId,
-  DestinationId,
-  EventId,
-  NodeId,
-  SigningKeyId,
-  SubscriptionId,
+import {
+  idShard,
+  type DeliveryId,
+  type DestinationId,
+  type EventId,
+  type NodeId,
+  type SigningKeyId,
+  type SubscriptionId,
 } from '../../../src/model/id.ts';
 import type { NewEvent, ResultToRecord } from '../../../src/store/store.ts';
-import { DAY, HOUR, LIVE, die, result, retryAt, succeed } from '../scene.ts';
-import type { Scene } from '../scene.ts';
+import { DAY, HOUR, LIVE, die, result, retryAt, succeed, type Scene } from '../scene.ts';
 
 export type Subject = {
   start: Start;

@@ -14,8 +14,7 @@ import { MASTER_KEY } from '../data-dirs.ts';
 import { fill, readEverything } from '../everything.ts';
 import { startPostgres } from '../postgres/server.ts';
 import { Scene } from '../scene.ts';
-import { toText } from './layouts.ts';
-import type { PostgresLayout } from './layouts.ts';
+import { toText, type PostgresLayout } from './layouts.ts';
 
 const BODY_BYTES = 2_000;
 

@@ -1,15 +1,12 @@
 // Databases of a test's own, copied from one that has the schema already: that takes a tenth of the time.
-import { after, before } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
 import { openPool } from '../../../src/store/postgres/wire/connections.ts';
-import { migrateFrom } from '../../../src/store/postgres/schema/migrate.ts';
-import type { Layout } from '../../../src/store/postgres/schema/migrate.ts';
+import { migrateFrom, type Layout } from '../../../src/store/postgres/schema/migrate.ts';
 import { openPartitions } from '../../../src/store/postgres/schema/partitions.ts';
-import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import type { PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.ts';
+import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { MASTER_KEY, atEnd } from '../data-dirs.ts';
 import { DAY, START } from '../scene.ts';

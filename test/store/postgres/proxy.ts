@@ -1,7 +1,6 @@
 // A TCP proxy before the server that can cut a connection at the worst moment: at its COMMIT.
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** Before: the COMMIT never arrives. After: it does, and its answer does not, whatever that is. */
 export type Cut = 'before' | 'after';

@@ -1,12 +1,10 @@
 // A real PostgreSQL, for a test file that needs one to itself, and for the run (shared.ts): its binaries come from an
 // npm package, its data lie in a temporary directory, and it is gone when the process that started it ends, however
 // that ends. PostgreSQL refuses to run as root: then it runs as nobody.
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -1,11 +1,9 @@
 // One PostgreSQL for all files of a run, for tests that neither stop it nor ask what survives that. The runner's
 // process loads this file as its global setup (scripts/test), and starts the server when the first test file asks.
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { CITUS_URL } from './citus.ts';
-import { connectTo, startPostgres } from './server.ts';
-import type { OwnPostgres, PostgresServer } from './server.ts';
+import { connectTo, startPostgres, type OwnPostgres, type PostgresServer } from './server.ts';
 
 /** Where the runner's process tells the port of the server. */
 const ASK_AT = 'TEST_POSTGRES_ASK_AT';

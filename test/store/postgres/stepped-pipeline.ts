@@ -1,7 +1,6 @@
 // Statements one at a time, each when those before it are answered, with a stop before it.
 import type { PoolClient } from 'pg';
-import { Pipeline } from '../../../src/store/postgres/wire/pipeline.ts';
-import type { Sendable } from '../../../src/store/postgres/wire/pipeline.ts';
+import { Pipeline, type Sendable } from '../../../src/store/postgres/wire/pipeline.ts';
 import type { Value } from '../../../src/store/postgres/wire/values.ts';
 
 type Sent = ReturnType<Pipeline['send']>;

@@ -1,6 +1,5 @@
 // Operations: what was asked for in bulk, and how far it has come.
-import type { CallOptions } from '../deadline.ts';
-import { sleep } from '../deadline.ts';
+import { sleep, type CallOptions } from '../deadline.ts';
 import { encode } from '../json-text.ts';
 import { List, type PageQuery } from '../list.ts';
 import type { Schema } from '../shapes.ts';

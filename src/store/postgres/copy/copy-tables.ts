@@ -1,13 +1,23 @@
 // The statements of a copy, made from the list of its tables: one that inserts a chunk, one that reads a page back.
 import { formatId, idShard, idTime } from '../../../model/id.ts';
 import type { ColumnKind } from '../../rows/codec.ts';
-import type { CopiedRow, CopiedTable, CopiedTableName, CopiedValue } from '../../rows/copied-tables.ts';
-import { COPIED_TABLES } from '../../rows/copied-tables.ts';
+import {
+  COPIED_TABLES,
+  type CopiedRow,
+  type CopiedTable,
+  type CopiedTableName,
+  type CopiedValue,
+} from '../../rows/copied-tables.ts';
 import { shardOfKey } from '../queries/events/idempotency.ts';
-import { insertStatement, statementOfEveryShard } from '../wire/statement.ts';
-import type { BatchRow, BatchStatement, Columns, Statement } from '../wire/statement.ts';
-import type { Value } from '../wire/values.ts';
-import { TYPE_OF, decodeText, encodeText } from '../wire/values.ts';
+import {
+  insertStatement,
+  statementOfEveryShard,
+  type BatchRow,
+  type BatchStatement,
+  type Columns,
+  type Statement,
+} from '../wire/statement.ts';
+import { TYPE_OF, decodeText, encodeText, type Value } from '../wire/values.ts';
 
 type Place = {
   /** Unique, and what an index has in this order. */

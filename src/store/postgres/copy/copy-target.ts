@@ -1,18 +1,21 @@
 // A database as the target of a copy. Each chunk and how far the copy has come with it are one transaction, so that a
 // copy that was cut off goes on where it was: nothing is missing, nothing is there twice.
-import { COPIED_TABLES } from '../../rows/copied-tables.ts';
-import type { CopiedRow, CopiedTable, CopiedTableName, CopyProgress, TableProgress } from '../../rows/copied-tables.ts';
+import {
+  COPIED_TABLES,
+  type CopiedRow,
+  type CopiedTable,
+  type CopiedTableName,
+  type CopyProgress,
+  type TableProgress,
+} from '../../rows/copied-tables.ts';
 import { StoreError } from '../../store.ts';
 import type { ClusterNode } from '../../cluster-store.ts';
 import { withPartitions } from '../bisect.ts';
 import { advanceProgress, insertProgress, readProgress } from './copy-progress.ts';
-import { TABLE_STATEMENTS } from './copy-tables.ts';
-import type { TableStatements } from './copy-tables.ts';
+import { TABLE_STATEMENTS, type TableStatements } from './copy-tables.ts';
 import { toStoreError } from '../wire/errors.ts';
-import { noPartitions, openPartitions } from '../schema/partitions.ts';
-import type { Partitions } from '../schema/partitions.ts';
-import { openPools, transactionsOf } from '../postgres-store.ts';
-import type { PostgresStoreOptions } from '../postgres-store.ts';
+import { noPartitions, openPartitions, type Partitions } from '../schema/partitions.ts';
+import { openPools, transactionsOf, type PostgresStoreOptions } from '../postgres-store.ts';
 import { keepLiving } from '../queries/cluster/nodes.ts';
 import { statement } from '../wire/statement.ts';
 import type { Transactions, Tx } from '../wire/transaction.ts';

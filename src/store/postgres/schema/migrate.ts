@@ -4,8 +4,7 @@
 // whoever wants a table after one who waits for all of it waits behind that one.
 import { readFileSync, readdirSync } from 'node:fs';
 import type { ClientBase } from 'pg';
-import { delay } from '../../../runtime/clock.ts';
-import type { Clock } from '../../../runtime/clock.ts';
+import { delay, type Clock } from '../../../runtime/clock.ts';
 import type { Sealer } from '../../../runtime/sealer.ts';
 import { StoreError } from '../../store.ts';
 import { isConflict, isLockTimeout, toStoreError } from '../wire/errors.ts';

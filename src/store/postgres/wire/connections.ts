@@ -1,8 +1,7 @@
 // Connections to PostgreSQL, in pools of their own for each kind of work, so that lists never keep an accept waiting.
 // Every connection pipelines: statements are sent without waiting for the answers to those before them.
 import { Socket } from 'node:net';
-import { Pool } from 'pg';
-import type { ClientBase, PoolClient, PoolConfig } from 'pg';
+import { Pool, type ClientBase, type PoolClient, type PoolConfig } from 'pg';
 import type { DatabaseAddress } from './database-address.ts';
 import { ReadOnlyServer, isReadOnly } from './errors.ts';
 import { rowTypes } from './values.ts';

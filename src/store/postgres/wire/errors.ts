@@ -1,6 +1,5 @@
 // PostgreSQL's errors as errors of the store, told apart by SQLSTATE or Node's code, never by text.
-import { StoreError } from '../../store.ts';
-import type { StoreErrorCode } from '../../store.ts';
+import { StoreError, type StoreErrorCode } from '../../store.ts';
 
 /** Five characters; null: the error did not come from the server. */
 export function sqlState(error: unknown): string | null {

@@ -3,10 +3,8 @@
 // a transaction of seven statements, which cost more than its rows do until there are a hundred of them.
 //
 // PostgreSQL 15 documentation, "Message Flow": 55.2.3 "Extended Query", 55.2.4 "Pipelining".
-import { Query } from 'pg';
-import type { Connection, PoolClient } from 'pg';
-import { decoderOf } from './values.ts';
-import type { Value } from './values.ts';
+import { Query, type Connection, type PoolClient } from 'pg';
+import { decoderOf, type Value } from './values.ts';
 
 type Answer = {
   /** The tag: `INSERT`, `COMMIT`, … */

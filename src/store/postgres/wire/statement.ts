@@ -1,8 +1,7 @@
 // The adapter's statements, prepared on each connection when they are first used there. A batch statement takes many
 // rows at once, as one array a column; distributed, one that changes rows runs once for each shard they are in, and
 // names it, and one that inserts what may be there already runs once for each row.
-import type { ColumnType, Value } from './values.ts';
-import { encodeColumn } from './values.ts';
+import { encodeColumn, type ColumnType, type Value } from './values.ts';
 
 export type Statement<Row> = {
   name: string;

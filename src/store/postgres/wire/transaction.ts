@@ -1,16 +1,13 @@
 // Transactions. Statements go out without waiting for one another, and the COMMIT right behind the last; only its own
 // tag says that it was one. What is lost on the way is never guessed: the server is asked what became of it.
 import type { Pool, PoolClient } from 'pg';
-import { delay } from '../../../runtime/clock.ts';
-import type { Clock } from '../../../runtime/clock.ts';
+import { delay, type Clock } from '../../../runtime/clock.ts';
 import type { Random } from '../../../runtime/random.ts';
 import { StoreError } from '../../store.ts';
 import { withConnection } from './connections.ts';
 import { isConflict, isConnectionLoss, isRefusal, sqlState, toStoreError, unavailable } from './errors.ts';
-import { Pipeline } from './pipeline.ts';
-import type { Sendable } from './pipeline.ts';
-import { bindBatch, statement } from './statement.ts';
-import type { BatchRow, BatchStatement, Statement } from './statement.ts';
+import { Pipeline, type Sendable } from './pipeline.ts';
+import { bindBatch, statement, type BatchRow, type BatchStatement, type Statement } from './statement.ts';
 import type { Value } from './values.ts';
 
 export type Tx = Pick<PipelinedTransaction, 'run' | 'change' | 'batch' | 'refuse' | 'provedBy'>;

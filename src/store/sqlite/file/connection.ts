@@ -4,13 +4,16 @@ import type { Clock } from '../../../runtime/clock.ts';
 import type { Random } from '../../../runtime/random.ts';
 import { createSealer } from '../../../runtime/sealer.ts';
 import { loadBacklog } from '../backlog.ts';
-import { createReadContext, createWriteContext } from '../context.ts';
-import type { ReadContext, WriteContext, WriteOptions } from '../context.ts';
+import {
+  createReadContext,
+  createWriteContext,
+  type ReadContext,
+  type WriteContext,
+  type WriteOptions,
+} from '../context.ts';
 import { toStoreError } from '../errors.ts';
-import { createCheckpointer } from '../threads/checkpoint.ts';
-import type { PassiveCheckpoints } from '../threads/checkpoint.ts';
-import { openDatabase } from './database.ts';
-import type { Database } from './database.ts';
+import { createCheckpointer, type PassiveCheckpoints } from '../threads/checkpoint.ts';
+import { openDatabase, type Database } from './database.ts';
 import { watchServedFiles } from './write-checks.ts';
 
 type Runtime = { clock: Clock; random: Random };

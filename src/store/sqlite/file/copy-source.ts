@@ -4,8 +4,7 @@ import { createSealer } from '../../../runtime/sealer.ts';
 import type { CopiedRow, CopiedTable, CopiedTableName, CopiedValue } from '../../rows/copied-tables.ts';
 import type { ColumnKind } from '../../rows/codec.ts';
 import { assertStoreIsThere, databasePath } from './data-dir.ts';
-import { prepare } from './database.ts';
-import type { Database, Parameter } from './database.ts';
+import { prepare, type Database, type Parameter } from './database.ts';
 import { nameForCopying, openPrepared, withOpenErrors } from './prepare-database.ts';
 import { takeServerLock } from './server-lock.ts';
 

@@ -1,6 +1,5 @@
 // One connection: how it is opened, its prepared statements, and the two kinds of transaction.
-import { DatabaseSync } from 'node:sqlite';
-import type { SQLInputValue } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 export type Database = DatabaseSync;
 

@@ -2,8 +2,7 @@
 // with the number it leaves in `user_version`. So a crash leaves a whole older schema, and the next start goes on.
 import { readFileSync, readdirSync } from 'node:fs';
 import { StoreError } from '../../store.ts';
-import { readNumber, writeTransaction } from './database.ts';
-import type { Database } from './database.ts';
+import { readNumber, writeTransaction, type Database } from './database.ts';
 import { hasOldKeys, hashOldKeys } from './key-hash.ts';
 
 const MIGRATIONS = new URL('../migrations/', import.meta.url);

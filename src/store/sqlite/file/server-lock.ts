@@ -3,8 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreError } from '../../store.ts';
 import { lockPath } from './data-dir.ts';
-import { lockFile } from './file-lock.ts';
-import type { FileLock } from './file-lock.ts';
+import { lockFile, type FileLock } from './file-lock.ts';
 
 /** Until it is closed. Throws `in_use` at once, and what to do, if another server holds the lock. */
 export function takeServerLock(dataDir: string, toDo = 'stop it, or set another POSTRIDER_DATA_DIR'): FileLock {

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../../runtime/clock.ts';
 import { StoreError } from '../../store.ts';
 import { SERVED_FILES, WRITE_AHEAD_LOG } from './data-dir.ts';
-import { PAGE_BYTES, readNumber } from './database.ts';
-import type { Database } from './database.ts';
+import { PAGE_BYTES, readNumber, type Database } from './database.ts';
 
 export type ServedFiles = ReturnType<typeof watchServedFiles>;
 

@@ -1,10 +1,8 @@
 // The entry of the thread that copies the log into the database file whenever the writer asks.
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../file/database.ts';
-import { answerCheckpoints } from './checkpoint.ts';
-import type { CheckpointLink } from './checkpoint.ts';
-import { serveThread } from './rpc.ts';
-import type { ThreadService } from './rpc.ts';
+import { answerCheckpoints, type CheckpointLink } from './checkpoint.ts';
+import { serveThread, type ThreadService } from './rpc.ts';
 
 export type CheckpointThreadData = { role: 'checkpointer'; path: string; checkpoints: CheckpointLink };
 

@@ -6,8 +6,7 @@
 // checkpoints.
 import type { MessagePort } from 'node:worker_threads';
 import { sqliteCode } from '../errors.ts';
-import { BUSY_TIMEOUT_MS, PAGE_BYTES, prepare } from '../file/database.ts';
-import type { Database } from '../file/database.ts';
+import { BUSY_TIMEOUT_MS, PAGE_BYTES, prepare, type Database } from '../file/database.ts';
 
 /** Joins the writer and the thread that runs PASSIVE for it. `state`, shared: one integer, IDLE or RUNNING. */
 export type CheckpointLink = { port: MessagePort; state: Int32Array };

@@ -1,10 +1,8 @@
 // Calls across threads: one message each way per call, however many rows it is about. Calls that wait at the same time
 // may share a transaction.
-import { receiveMessageOnPort } from 'node:worker_threads';
-import type { MessagePort, Transferable, Worker } from 'node:worker_threads';
+import { receiveMessageOnPort, type MessagePort, type Transferable, type Worker } from 'node:worker_threads';
 import { LinkedMap } from '../../../runtime/linked-map.ts';
-import { StoreError } from '../../store.ts';
-import type { StoreErrorCode } from '../../store.ts';
+import { StoreError, type StoreErrorCode } from '../../store.ts';
 import type { Runner } from '../methods.ts';
 import { packParameters, unpackResult } from './packing.ts';
 

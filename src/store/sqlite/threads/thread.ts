@@ -3,16 +3,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../runtime/clock.ts';
 import { systemRandom } from '../../../runtime/random.ts';
 import type { ReadContext, WriteContext, WriteOptions } from '../context.ts';
-import { createWriter, openReader } from '../file/connection.ts';
-import type { Connection } from '../file/connection.ts';
+import { createWriter, openReader, type Connection } from '../file/connection.ts';
 import { openDatabase } from '../file/database.ts';
-import { createStore } from '../methods.ts';
-import type { Runner } from '../methods.ts';
-import { requestCheckpoints } from './checkpoint.ts';
-import type { CheckpointLink } from './checkpoint.ts';
+import { createStore, type Runner } from '../methods.ts';
+import { requestCheckpoints, type CheckpointLink } from './checkpoint.ts';
 import { packResult, unpackParameters } from './packing.ts';
-import { serveThread } from './rpc.ts';
-import type { Answer, Request, ThreadService } from './rpc.ts';
+import { serveThread, type Answer, type Request, type ThreadService } from './rpc.ts';
 
 export type ThreadData =
   | ({ role: 'writer'; path: string; masterKey: Uint8Array; checkpoints: CheckpointLink } & WriteOptions)

@@ -1,7 +1,6 @@
 // Changes of destinations wait for the owner of their shard. Each leaves a row in its own transaction, which the owner
 // removes when what it goes by is at least as new. Whoever made the change answers when no row is left.
-import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { formatId, idBytes, idShard, type DestinationId } from '../../../../model/id.ts';
 import type { OfCluster } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';

@@ -1,8 +1,7 @@
 // The nodes of a cluster and who owns which shard. Everything hangs on a node's own row: renewing its lease and
 // taking shards change it first, and removing a dead node deletes it, so that these take turns. A node that was
 // removed finds no row, whatever it believes; the shards it had were freed in the transaction that removed it.
-import { SHARD_COUNT, formatId, idBytes } from '../../../../model/id.ts';
-import type { NodeId } from '../../../../model/id.ts';
+import { SHARD_COUNT, formatId, idBytes, type NodeId } from '../../../../model/id.ts';
 import type { ClusterNode, ClusterView } from '../../../cluster-store.ts';
 import type { OfCluster } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';

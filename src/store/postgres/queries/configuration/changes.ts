@@ -1,9 +1,7 @@
 // What changed in an environment's configuration since a version: how memory follows the store.
 import { formatId } from '../../../../model/id.ts';
-import { DESTINATION_COLUMNS } from '../../../rows/destination-rows.ts';
-import type { DestinationRow } from '../../../rows/destination-rows.ts';
-import { toSubscription } from '../../../rows/subscription-rows.ts';
-import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
+import { DESTINATION_COLUMNS, type DestinationRow } from '../../../rows/destination-rows.ts';
+import { toSubscription, type SubscriptionRow } from '../../../rows/subscription-rows.ts';
 import type { Read } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';

@@ -1,10 +1,14 @@
 // Destinations and their signing keys as PostgreSQL has them.
 import type { Destination, DestinationWithKeys, SigningKey } from '../../../../model/destination.ts';
-import { idBytes } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { idBytes, type DestinationId } from '../../../../model/id.ts';
 import type { Sealer } from '../../../../runtime/sealer.ts';
-import { DESTINATION_COLUMNS, toDestination, toSigningKeys } from '../../../rows/destination-rows.ts';
-import type { DestinationRow, SigningKeyRow } from '../../../rows/destination-rows.ts';
+import {
+  DESTINATION_COLUMNS,
+  toDestination,
+  toSigningKeys,
+  type DestinationRow,
+  type SigningKeyRow,
+} from '../../../rows/destination-rows.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { decodeText, encodeArray } from '../../wire/values.ts';

@@ -8,13 +8,12 @@ import {
   DESTINATION_COLUMNS,
   applyChange,
   changeableValues,
+  type DestinationRow,
 } from '../../../rows/destination-rows.ts';
-import type { DestinationRow } from '../../../rows/destination-rows.ts';
 import { toPage } from '../../../rows/page.ts';
 import type { Read, Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
-import type { Value } from '../../wire/values.ts';
-import { encodeText } from '../../wire/values.ts';
+import { encodeText, type Value } from '../../wire/values.ts';
 import { leaveBarrier } from '../cluster/barriers.ts';
 import { SELECT_DESTINATION, insertKey, provedByVersion, toOneDestination, withKeys } from './destination-rows.ts';
 import { changeCounts, raiseConfig } from './environments.ts';

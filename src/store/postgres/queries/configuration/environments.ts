@@ -1,6 +1,5 @@
 // The environments and their two versions: every change to configuration or keys raises one in its transaction.
-import { toEnvironment } from '../../../rows/environment-rows.ts';
-import type { Counters, EnvironmentRow } from '../../../rows/environment-rows.ts';
+import { toEnvironment, type Counters, type EnvironmentRow } from '../../../rows/environment-rows.ts';
 import type { Read } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';

@@ -2,8 +2,7 @@
 import { idBytes } from '../../../../model/id.ts';
 import { ID_BYTES_MAX } from '../../../rows/codec.ts';
 import { toPage } from '../../../rows/page.ts';
-import { toSubscription } from '../../../rows/subscription-rows.ts';
-import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
+import { toSubscription, type SubscriptionRow } from '../../../rows/subscription-rows.ts';
 import type { Read, Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { SELECT_DESTINATION } from './destination-rows.ts';

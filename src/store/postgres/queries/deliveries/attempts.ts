@@ -2,11 +2,9 @@
 import { ATTEMPTS_WITH_BODY_MAX } from '../../../../model/attempt.ts';
 import { outcomeCode, triggerCode } from '../../../rows/codec.ts';
 import type { ResultToRecord } from '../../../store.ts';
-import { batchStatement, insertOf, insertStatement, statement } from '../../wire/statement.ts';
-import type { BatchRow } from '../../wire/statement.ts';
+import { batchStatement, insertOf, insertStatement, statement, type BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-import { encodeText } from '../../wire/values.ts';
-import type { Value } from '../../wire/values.ts';
+import { encodeText, type Value } from '../../wire/values.ts';
 
 export type NumberedAttempt = ResultToRecord['attempt'] & { shard: number; deliveryId: Uint8Array; n: number };
 

@@ -2,8 +2,7 @@
 // everybody sees it. A destination's are looked for without its shard, which the index does not have.
 import { idBytes } from '../../../../model/id.ts';
 import { deliveryStatusCode, isUnfinished } from '../../../rows/codec.ts';
-import { idRange, toCounted } from '../../../rows/page.ts';
-import type { CountRow } from '../../../rows/page.ts';
+import { idRange, toCounted, type CountRow } from '../../../rows/page.ts';
 import type { Read } from '../../context.ts';
 import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
 

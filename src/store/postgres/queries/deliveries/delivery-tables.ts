@@ -1,14 +1,11 @@
 // The two tables a delivery may be in: open while it is unfinished, done from then on. It moves as a whole row, inside
 // one transaction, and `rev` goes with it: who moves it says which revision was seen.
-import { RESPONSE_CODES_MAX } from '../../../../model/delivery.ts';
+import { RESPONSE_CODES_MAX, type DeliveryState } from '../../../../model/delivery.ts';
 import { formatId, idBytes, idShard, idTime } from '../../../../model/id.ts';
-import type { DeliveryState } from '../../../../model/delivery.ts';
 import { encodeResponseCode } from '../../../rows/codec.ts';
-import { toStateRow } from '../../../rows/delivery-rows.ts';
-import type { DeliveryRow, StateRow } from '../../../rows/delivery-rows.ts';
+import { toStateRow, type DeliveryRow, type StateRow } from '../../../rows/delivery-rows.ts';
 import type { BacklogChange } from '../../backlog.ts';
-import { batchStatement, insertOf, insertStatement } from '../../wire/statement.ts';
-import type { BatchRow, Columns } from '../../wire/statement.ts';
+import { batchStatement, insertOf, insertStatement, type BatchRow, type Columns } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 
 /** What both tables have. */

@@ -2,8 +2,7 @@
 import { formatId, idBytes, idShard, ALL_SHARDS } from '../../../../model/id.ts';
 import { FORCED_DUE_AT } from '../../../../model/delivery.ts';
 import { ID_BYTES_MIN } from '../../../rows/codec.ts';
-import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
-import type { OpenRow } from '../../../rows/delivery-rows.ts';
+import { toOpenDelivery, type OpenRow } from '../../../rows/delivery-rows.ts';
 import type { Refill, RefillRequest, SweepPage } from '../../../store.ts';
 import type { Read } from '../../context.ts';
 import { batchStatement, statement } from '../../wire/statement.ts';

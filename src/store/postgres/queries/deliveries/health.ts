@@ -1,8 +1,7 @@
 // The trouble of destinations that outlives a restart.
 import type { DestinationHealth } from '../../../../model/destination.ts';
 import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import { toHealth } from '../../../rows/stats-rows.ts';
-import type { HealthRow } from '../../../rows/stats-rows.ts';
+import { toHealth, type HealthRow } from '../../../rows/stats-rows.ts';
 import type { Read } from '../../context.ts';
 import {
   ParameterRows,
@@ -11,8 +10,8 @@ import {
   statementOfEveryShard,
   statementOfOneMachine,
   upsertStatement,
+  type BatchRow,
 } from '../../wire/statement.ts';
-import type { BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
 

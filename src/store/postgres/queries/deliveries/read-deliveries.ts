@@ -3,25 +3,26 @@
 // because what it reads as may differ from its status.
 import type { StoredAttempt } from '../../../../model/attempt.ts';
 import type { Delivery } from '../../../../model/delivery.ts';
-import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import type { DeliveryId, DestinationId } from '../../../../model/id.ts';
-import { toAttempt } from '../../../rows/attempt-rows.ts';
-import type { AttemptRow } from '../../../rows/attempt-rows.ts';
+import { formatId, idBytes, idShard, type DeliveryId, type DestinationId } from '../../../../model/id.ts';
+import { toAttempt, type AttemptRow } from '../../../rows/attempt-rows.ts';
 import { deliveryStatusCode, isUnfinished } from '../../../rows/codec.ts';
 import { STATUS_CHOICES, createMatcher, statusesToRead } from '../../../rows/delivery-filter.ts';
 import { toDelivery } from '../../../rows/delivery-rows.ts';
 import { idRange } from '../../../rows/page.ts';
-import { ATTEMPTS_PAGE } from '../../../store.ts';
-import type { DeliveryFilter } from '../../../store.ts';
+import { ATTEMPTS_PAGE, type DeliveryFilter } from '../../../store.ts';
 import type { Read } from '../../context.ts';
-import { isOnly, statement, statementOfEveryShard } from '../../wire/statement.ts';
-import type { Statement } from '../../wire/statement.ts';
+import { isOnly, statement, statementOfEveryShard, type Statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-import { decodeText } from '../../wire/values.ts';
-import type { Value } from '../../wire/values.ts';
+import { decodeText, type Value } from '../../wire/values.ts';
 import { keyOf } from './delivery-tables.ts';
-import { LISTED_DONE, LISTED_OPEN, completeRows, selectDeliveries, selectDelivery } from './select-delivery.ts';
-import type { ListedRow } from './select-delivery.ts';
+import {
+  LISTED_DONE,
+  LISTED_OPEN,
+  completeRows,
+  selectDeliveries,
+  selectDelivery,
+  type ListedRow,
+} from './select-delivery.ts';
 
 /** Bounds what one page reads, however few of the rows match: then the page is short and says where to go on. */
 export const ROWS_SCANNED_MAX = 2_000;

@@ -6,15 +6,12 @@
 // by then, or will have when this one no longer waits for it; the history tells whether it was ours.
 import { ATTEMPTS_WITH_BODY_MAX } from '../../../../model/attempt.ts';
 import { isUnfinished } from '../../../../model/delivery.ts';
-import { formatId } from '../../../../model/id.ts';
-import type { DeliveryId } from '../../../../model/id.ts';
+import { formatId, type DeliveryId } from '../../../../model/id.ts';
 import type { Decision } from '../../../../model/transitions.ts';
 import type { ResultToRecord } from '../../../store.ts';
 import { deadReasonCode, deliveryStatusCode, numberOrNull, triggerCode } from '../../../rows/codec.ts';
-import type { WriteContext } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
-import { ParameterRows, batchStatement, statementOfOneMachine } from '../../wire/statement.ts';
-import type { BatchRow } from '../../wire/statement.ts';
+import { writeCounted, type WriteContext } from '../../context.ts';
+import { ParameterRows, batchStatement, statementOfOneMachine, type BatchRow } from '../../wire/statement.ts';
 import { ATTEMPT_COLUMNS, toValues } from './attempts.ts';
 import { SHARED_NAMES, keyOf } from './delivery-tables.ts';
 import { writeLiveHealth } from './health.ts';

@@ -1,16 +1,13 @@
 // The statements of recording, and what is there when a result came too late.
-import { RESPONSE_CODES_MAX } from '../../../../model/delivery.ts';
-import type { OpenDelivery } from '../../../../model/delivery.ts';
+import { RESPONSE_CODES_MAX, type OpenDelivery } from '../../../../model/delivery.ts';
 import { formatId } from '../../../../model/id.ts';
 import type { ResultToRecord } from '../../../store.ts';
 import { DEAD, SUCCEEDED, deadReasonCode } from '../../../rows/codec.ts';
 import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
 import type { Horizons } from '../../horizons.ts';
-import { batchStatement } from '../../wire/statement.ts';
-import type { BatchStatement } from '../../wire/statement.ts';
+import { batchStatement, type BatchStatement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-import { ALL_OPEN, keyOf, takeStatement } from './delivery-tables.ts';
-import type { OpenStored } from './delivery-tables.ts';
+import { ALL_OPEN, keyOf, takeStatement, type OpenStored } from './delivery-tables.ts';
 
 export type Moved = { shard: number; id: Uint8Array; destination_id: Uint8Array; attempt_count: number };
 

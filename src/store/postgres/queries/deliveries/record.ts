@@ -2,8 +2,7 @@
 // destination is paused by what came back from it.
 import { isUnfinished } from '../../../../model/delivery.ts';
 import type { DestinationHealth, PausedReason } from '../../../../model/destination.ts';
-import { formatId, idBytes } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { formatId, idBytes, type DestinationId } from '../../../../model/id.ts';
 import type { Decision } from '../../../../model/transitions.ts';
 import type { RecordOutcome, ResultToRecord } from '../../../store.ts';
 import { deliveryStatusCode, pausedReasonCode } from '../../../rows/codec.ts';
@@ -12,11 +11,9 @@ import type { WriteContext } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
-import { insertAttempts } from './attempts.ts';
-import type { NumberedAttempt } from './attempts.ts';
+import { insertAttempts, type NumberedAttempt } from './attempts.ts';
 import { appendCode, countOut, insertDone, keyOf, toMovedRow } from './delivery-tables.ts';
-import { FINISH, MOVE_ON, REVIVE, growHistories, readStates } from './record-rows.ts';
-import type { Moved } from './record-rows.ts';
+import { FINISH, MOVE_ON, REVIVE, growHistories, readStates, type Moved } from './record-rows.ts';
 import { selectLive, writeHealth } from './health.ts';
 import { raiseConfig } from '../configuration/environments.ts';
 

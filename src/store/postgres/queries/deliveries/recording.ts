@@ -3,15 +3,11 @@
 import type { DestinationId } from '../../../../model/id.ts';
 import type { RecordOutcome, ResultToRecord } from '../../../store.ts';
 import { bisect, withPartitions } from '../../bisect.ts';
-import type { Recorded, Write, WriteContext } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
-import { OutcomeUnknown } from '../../wire/transaction.ts';
-import type { SentCommit } from '../../wire/transaction.ts';
+import { writeCounted, type Recorded, type Write, type WriteContext } from '../../context.ts';
+import { OutcomeUnknown, type SentCommit } from '../../wire/transaction.ts';
 import { timesOf } from './delivery-tables.ts';
-import { recordAtOnce, splitResults } from './record-at-once.ts';
-import type { PlainResult } from './record-at-once.ts';
-import { recordTogether } from './record.ts';
-import type { RecordAnswer, RecordRequest } from './record.ts';
+import { recordAtOnce, splitResults, type PlainResult } from './record-at-once.ts';
+import { recordTogether, type RecordAnswer, type RecordRequest } from './record.ts';
 
 /**
  * Whoever hands in a result again after an error means the same attempt. What was stored of it then, perhaps in a

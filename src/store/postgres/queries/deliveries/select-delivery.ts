@@ -5,8 +5,7 @@ import type { Horizons } from '../../horizons.ts';
 import { batchStatement, statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
-import { SHARED_NAMES, keyOf } from './delivery-tables.ts';
-import type { StoredDelivery } from './delivery-tables.ts';
+import { SHARED_NAMES, keyOf, type StoredDelivery } from './delivery-tables.ts';
 import { SELECT_TYPES } from '../events/event-rows.ts';
 
 /** What either table gives. */

@@ -1,22 +1,18 @@
 // The two ways an operator sends a delivery again: a forced attempt, and a fresh schedule for a dead one.
 import type { OpenState } from '../../../../model/delivery.ts';
 import { formatId, idTime } from '../../../../model/id.ts';
-import { sendAgain } from '../../../../model/transitions.ts';
-import type { SendAgain } from '../../../../model/transitions.ts';
+import { sendAgain, type SendAgain } from '../../../../model/transitions.ts';
 import { isUnfinished } from '../../../rows/codec.ts';
 import { stateValues, toDelivery, toOpenDelivery, toState } from '../../../rows/delivery-rows.ts';
 import type { SendAgainRequest, SendAgainResult } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
-import type { Write, WriteContext } from '../../context.ts';
-import { writeToHandOver } from '../../context.ts';
+import { writeToHandOver, type Write, type WriteContext } from '../../context.ts';
 import { Overtaken } from '../../wire/errors.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-import { ALL_OPEN, TAKE_DONE, insertOpen, keyOf, toMovedRow } from './delivery-tables.ts';
-import type { OpenStored } from './delivery-tables.ts';
+import { ALL_OPEN, TAKE_DONE, insertOpen, keyOf, toMovedRow, type OpenStored } from './delivery-tables.ts';
 import { hasBody } from '../events/event-rows.ts';
-import { selectDelivery } from './select-delivery.ts';
-import type { CompleteRow } from './select-delivery.ts';
+import { selectDelivery, type CompleteRow } from './select-delivery.ts';
 
 const MOVE_OPEN = statement<OpenStored>(
   'open_deliveries_move',

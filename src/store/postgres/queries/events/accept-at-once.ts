@@ -4,13 +4,10 @@
 //
 // Sent again after the connection was lost it may meet itself: what the earlier try has stored or is storing. Its rows'
 // ids and keys are then taken, the statement waits for whoever is taking them, and what is there was accepted.
-import { formatId } from '../../../../model/id.ts';
-import type { EventId } from '../../../../model/id.ts';
-import { StoreError } from '../../../store.ts';
-import type { AcceptResult, NewEvent } from '../../../store.ts';
+import { formatId, type EventId } from '../../../../model/id.ts';
+import { StoreError, type AcceptResult, type NewEvent } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
-import type { WriteContext } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
+import { writeCounted, type WriteContext } from '../../context.ts';
 import { isDuplicateRow, isLockTimeout, keyLocked } from '../../wire/errors.ts';
 import { ParameterRows, insertOf, statementOfOneMachine } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';

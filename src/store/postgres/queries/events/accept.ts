@@ -9,14 +9,12 @@
 import type { AcceptResult, NewEvent } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import type { WriteContext } from '../../context.ts';
-import { insertOf, insertStatement, statement } from '../../wire/statement.ts';
-import type { BatchRow } from '../../wire/statement.ts';
+import { insertOf, insertStatement, statement, type BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { readConfigVersion } from '../configuration/environments.ts';
 import { claimKeys } from './idempotency.ts';
-import { insertDeliveries } from './insert-deliveries.ts';
-import type { DeliveriesOfEvent } from './insert-deliveries.ts';
+import { insertDeliveries, type DeliveriesOfEvent } from './insert-deliveries.ts';
 
 export const EVENTS = insertOf('events', {
   id: 'uuid',

@@ -4,8 +4,7 @@
 import type { Clock } from '../../../../runtime/clock.ts';
 import type { AcceptResult, NewEvent } from '../../../store.ts';
 import { bisect, isOfOneItem, withPartitions } from '../../bisect.ts';
-import type { Write } from '../../context.ts';
-import { writeToHandOver } from '../../context.ts';
+import { writeToHandOver, type Write } from '../../context.ts';
 import { isKeyLocked, keyLocked, toStoreError } from '../../wire/errors.ts';
 import { acceptAtOnce } from './accept-at-once.ts';
 import { acceptTogether } from './accept.ts';

@@ -1,6 +1,5 @@
 // Single events, by the shard in their id.
-import { formatId } from '../../../../model/id.ts';
-import type { EventId } from '../../../../model/id.ts';
+import { formatId, type EventId } from '../../../../model/id.ts';
 import type { EventRow } from '../../../rows/event-rows.ts';
 import type { Horizons } from '../../horizons.ts';
 import { batchStatement, statement } from '../../wire/statement.ts';

@@ -1,15 +1,18 @@
 // Events as operators read them: one with its body and deliveries, and lists by type, newest first.
 import type { Event } from '../../../../model/event.ts';
-import { selects } from '../../../../model/event-type.ts';
-import type { TypeSelection } from '../../../../model/event-type.ts';
-import { formatId, idBytes } from '../../../../model/id.ts';
-import type { EventId } from '../../../../model/id.ts';
+import { selects, type TypeSelection } from '../../../../model/event-type.ts';
+import { formatId, idBytes, type EventId } from '../../../../model/id.ts';
 import { originCode, ID_BYTES_MIN } from '../../../rows/codec.ts';
-import { TYPES_MERGED_MAX, TYPES_PROBED_MAX, toEvent, toScheduled } from '../../../rows/event-rows.ts';
-import type { EventRow, ScheduledRow } from '../../../rows/event-rows.ts';
+import {
+  TYPES_MERGED_MAX,
+  TYPES_PROBED_MAX,
+  toEvent,
+  toScheduled,
+  type EventRow,
+  type ScheduledRow,
+} from '../../../rows/event-rows.ts';
 import { idRange, toPage } from '../../../rows/page.ts';
-import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE } from '../../../store.ts';
-import type { Page } from '../../../store.ts';
+import { DELIVERIES_SHOWN_MAX, SCHEDULED_PAGE, type Page } from '../../../store.ts';
 import type { Read } from '../../context.ts';
 import { isOnly, statementOfEveryShard } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';

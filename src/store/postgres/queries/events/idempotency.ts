@@ -1,12 +1,10 @@
 // Idempotency keys: who holds one, and taking those that are free.
 import { hash } from 'node:crypto';
-import { formatId, idBytes } from '../../../../model/id.ts';
-import type { EventId } from '../../../../model/id.ts';
+import { formatId, idBytes, type EventId } from '../../../../model/id.ts';
 import type { AcceptResult, NewEvent } from '../../../store.ts';
 import type { Read } from '../../context.ts';
 import { Overtaken, isWaitOver, keyLocked } from '../../wire/errors.ts';
-import { batchStatement, statement, upsertStatement } from '../../wire/statement.ts';
-import type { BatchRow } from '../../wire/statement.ts';
+import { batchStatement, statement, upsertStatement, type BatchRow } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { nameOf } from './locked-keys.ts';
 

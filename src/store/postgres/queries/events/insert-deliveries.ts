@@ -1,18 +1,14 @@
 // New deliveries of an event: pending and due at once, or born dead where their destination has too many already.
 import type { DeliveryOrigin } from '../../../../model/delivery.ts';
-import { idBytes, idTime } from '../../../../model/id.ts';
-import type { DeliveryId, EventId } from '../../../../model/id.ts';
+import { idBytes, idTime, type DeliveryId, type EventId } from '../../../../model/id.ts';
 import type { NewDelivery } from '../../../store.ts';
 import { bornDead } from '../../../../model/transitions.ts';
 import { PENDING, originCode } from '../../../rows/codec.ts';
 import { toStateRow } from '../../../rows/delivery-rows.ts';
-import { countSuspects } from '../../backlog.ts';
-import type { BacklogChange, CountContext } from '../../backlog.ts';
-import { insertStatement } from '../../wire/statement.ts';
-import type { BatchRow, Insert } from '../../wire/statement.ts';
+import { countSuspects, type BacklogChange, type CountContext } from '../../backlog.ts';
+import { insertStatement, type BatchRow, type Insert } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-import { insertDone, keyOf } from '../deliveries/delivery-tables.ts';
-import type { StoredDelivery } from '../deliveries/delivery-tables.ts';
+import { insertDone, keyOf, type StoredDelivery } from '../deliveries/delivery-tables.ts';
 
 export type DeliveriesOfEvent = {
   environment: number;

@@ -2,8 +2,7 @@
 import { idTime } from '../../../../model/id.ts';
 import type { ReplayResult } from '../../../store.ts';
 import { withPartitions } from '../../bisect.ts';
-import type { Write } from '../../context.ts';
-import { writeToHandOver } from '../../context.ts';
+import { writeToHandOver, type Write } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import { keyOf, timesOf } from '../deliveries/delivery-tables.ts';
 import { readConfigVersion } from '../configuration/environments.ts';

@@ -1,18 +1,22 @@
 // Ending unfinished deliveries without an attempt: because their event has expired, or their destination is gone.
-import { formatId, idTime } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { formatId, idTime, type DestinationId } from '../../../../model/id.ts';
 import { endByDeletion, expire } from '../../../../model/transitions.ts';
 import { DEAD } from '../../../rows/codec.ts';
 import { toEnding } from '../../../rows/delivery-rows.ts';
 import type { EndedTally } from '../../../rows/ended-unsent.ts';
 import { withPartitions } from '../../bisect.ts';
-import type { WriteContext } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
+import { writeCounted, type WriteContext } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { encodeArray } from '../../wire/values.ts';
-import { insertDone, takeOpen, toMovedRow } from '../deliveries/delivery-tables.ts';
-import type { OpenStored, SeenRow, StoredDelivery } from '../deliveries/delivery-tables.ts';
+import {
+  insertDone,
+  takeOpen,
+  toMovedRow,
+  type OpenStored,
+  type SeenRow,
+  type StoredDelivery,
+} from '../deliveries/delivery-tables.ts';
 
 const SELECT_DELETED = statement<{ id: Uint8Array; deleted_at: number }>(
   'destinations_deleted',

@@ -5,14 +5,11 @@ import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
 import { ID_BYTES_MIN } from '../../../rows/codec.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
-import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
-import type { Statement } from '../../wire/statement.ts';
+import { batchStatement, statementOfEveryShard, type Statement } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
-import { keyOf } from '../deliveries/delivery-tables.ts';
-import type { SeenRow } from '../deliveries/delivery-tables.ts';
+import { keyOf, type SeenRow } from '../deliveries/delivery-tables.ts';
 import { endDeliveries } from './end-deliveries.ts';
-import { rowsPerStep } from './steps.ts';
-import type { Pass, Step } from './steps.ts';
+import { rowsPerStep, type Pass, type Step } from './steps.ts';
 
 /** Oldest event first. */
 export const SELECT_OLD_OPEN = statementOfEveryShard<SeenRow & { event_id: Uint8Array }>(

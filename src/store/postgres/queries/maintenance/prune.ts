@@ -4,18 +4,14 @@
 // row.
 import { firstIdBytesAt, formatId } from '../../../../model/id.ts';
 import { ID_BYTES_MIN } from '../../../rows/codec.ts';
-import type { Write, WriteContext } from '../../context.ts';
-import { writeCounted } from '../../context.ts';
+import { writeCounted, type Write, type WriteContext } from '../../context.ts';
 import { PARTITIONED } from '../../schema/partitions.ts';
-import { batchStatement, statementOfEveryShard } from '../../wire/statement.ts';
-import type { BatchRow } from '../../wire/statement.ts';
+import { batchStatement, statementOfEveryShard, type BatchRow } from '../../wire/statement.ts';
 import { keyOf, takeOpen } from '../deliveries/delivery-tables.ts';
-import { SELECT_OLD_OPEN, createBodyDeletion, createDeletion } from './erase.ts';
-import type { Deletion } from './erase.ts';
+import { SELECT_OLD_OPEN, createBodyDeletion, createDeletion, type Deletion } from './erase.ts';
 import { createKeyDeletion, deleteTombstones } from '../configuration/prune-configuration.ts';
 import { deleteFinishedOperations } from '../operations/operations.ts';
-import { rowsPerStep } from './steps.ts';
-import type { Step } from './steps.ts';
+import { rowsPerStep, type Step } from './steps.ts';
 
 type Key = { shard: number; id: Uint8Array };
 

@@ -1,17 +1,14 @@
 // One step of an operation: what it does to deliveries and how far it has come are one transaction, so that a crash
 // leaves neither a delivery that was met twice nor one that was not met. Of two nodes that take the same step one finds
 // at its end that the other was first, and takes back what it did.
-import { formatId, idBytes, idTime } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { formatId, idBytes, idTime, type DestinationId } from '../../../../model/id.ts';
 import { advance } from '../../../../model/operation.ts';
 import { SUCCEEDED } from '../../../rows/codec.ts';
-import { progressOf } from '../../../rows/operation-rows.ts';
-import type { ReplayOutcome } from '../../../rows/operation-rows.ts';
+import { progressOf, type ReplayOutcome } from '../../../rows/operation-rows.ts';
 import type { OperationStep, OperationStepResult } from '../../../store.ts';
 import type { BacklogChange } from '../../backlog.ts';
 import { withPartitions } from '../../bisect.ts';
-import type { Read, Write, WriteContext } from '../../context.ts';
-import { writeToHandOver } from '../../context.ts';
+import { writeToHandOver, type Read, type Write, type WriteContext } from '../../context.ts';
 import { statementOfEveryShard } from '../../wire/statement.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { readConfigVersion } from '../configuration/environments.ts';

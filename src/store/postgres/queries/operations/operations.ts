@@ -1,10 +1,8 @@
 // Operations as operators see them: made, read, listed, cancelled, paused, resumed.
 import { formatId, idBytes } from '../../../../model/id.ts';
-import { act } from '../../../../model/operation.ts';
-import type { Operation } from '../../../../model/operation.ts';
+import { act, type Operation } from '../../../../model/operation.ts';
 import { ID_BYTES_MAX, operationStatusCode } from '../../../rows/codec.ts';
-import { OPERATION_COLUMNS, changedValues, toOperation } from '../../../rows/operation-rows.ts';
-import type { OperationRow } from '../../../rows/operation-rows.ts';
+import { OPERATION_COLUMNS, changedValues, toOperation, type OperationRow } from '../../../rows/operation-rows.ts';
 import { toPage } from '../../../rows/page.ts';
 import type { Read, Write, WriteContext } from '../../context.ts';
 import { Overtaken } from '../../wire/errors.ts';

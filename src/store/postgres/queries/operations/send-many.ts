@@ -11,8 +11,7 @@ import type { WriteContext } from '../../context.ts';
 import type { Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { SELECT_MANY_DONE, SELECT_MANY_OPEN, completeRows } from '../deliveries/select-delivery.ts';
-import { moveOpen, reopen } from '../deliveries/send-again.ts';
-import type { Move } from '../deliveries/send-again.ts';
+import { moveOpen, reopen, type Move } from '../deliveries/send-again.ts';
 import { selectWithBody } from '../events/event-rows.ts';
 
 /** Those that are to be sent now. */

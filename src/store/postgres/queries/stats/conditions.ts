@@ -1,6 +1,5 @@
 // How destinations are doing: what was last heard of each, its stored trouble, and what it has still to be sent.
-import { formatId } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { formatId, type DestinationId } from '../../../../model/id.ts';
 import { deliveryStatusCode } from '../../../rows/codec.ts';
 import {
   ACTIVITY_COLUMNS,
@@ -8,8 +7,9 @@ import {
   activityUpdate,
   activityValues,
   toActivity,
+  type ActivityRow,
+  type HealthRow,
 } from '../../../rows/stats-rows.ts';
-import type { ActivityRow, HealthRow } from '../../../rows/stats-rows.ts';
 import type { Read, Write } from '../../context.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { hasUnsettled } from '../deliveries/read-deliveries.ts';

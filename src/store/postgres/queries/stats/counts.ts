@@ -2,10 +2,8 @@
 import { HOURS, MINUTES, countsValues, subjectValues } from '../../../rows/stats-rows.ts';
 import type { Read, Write, WriteContext } from '../../context.ts';
 import { statement } from '../../wire/statement.ts';
-import { encodeColumn } from '../../wire/values.ts';
-import type { ColumnType } from '../../wire/values.ts';
-import { rowsPerStep } from '../maintenance/steps.ts';
-import type { Step } from '../maintenance/steps.ts';
+import { encodeColumn, type ColumnType } from '../../wire/values.ts';
+import { rowsPerStep, type Step } from '../maintenance/steps.ts';
 
 const COLUMNS: readonly ColumnType[] = ['int2', 'int4', 'int2', 'bytea', 'int8', 'int8', 'bytea'];
 

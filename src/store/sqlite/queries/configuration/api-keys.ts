@@ -1,8 +1,7 @@
 // API keys. A revoked key's row is gone: what is here is what authenticates.
 import type { ApiKey } from '../../../../model/api-key.ts';
 import { idBytes } from '../../../../model/id.ts';
-import { toApiKey } from '../../../rows/api-key-rows.ts';
-import type { ApiKeyRow } from '../../../rows/api-key-rows.ts';
+import { toApiKey, type ApiKeyRow } from '../../../rows/api-key-rows.ts';
 import { ID_BYTES_MAX } from '../../../rows/codec.ts';
 import type { ChangeKeys, Read, ReadContext, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';

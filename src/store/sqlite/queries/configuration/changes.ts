@@ -1,11 +1,9 @@
 // What changed in an environment's configuration since a version: how memory follows the store.
 import { formatId } from '../../../../model/id.ts';
-import { toSubscription } from '../../../rows/subscription-rows.ts';
-import type { SubscriptionRow } from '../../../rows/subscription-rows.ts';
+import { toSubscription, type SubscriptionRow } from '../../../rows/subscription-rows.ts';
 import type { Read, ReadContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
-import { KEYED_COLUMNS, withKeys } from './destinations.ts';
-import type { KeyedDestinationRow } from './destinations.ts';
+import { KEYED_COLUMNS, withKeys, type KeyedDestinationRow } from './destinations.ts';
 import { readCounters } from './environments.ts';
 import { SUBSCRIPTION_COLUMNS } from './subscriptions.ts';
 

@@ -8,8 +8,8 @@ import {
   applyChange,
   changeableValues,
   toDestination,
+  type DestinationRow,
 } from '../../../rows/destination-rows.ts';
-import type { DestinationRow } from '../../../rows/destination-rows.ts';
 import { toPage } from '../../../rows/page.ts';
 import type { Read, ReadContext, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';

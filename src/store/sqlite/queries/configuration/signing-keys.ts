@@ -1,10 +1,8 @@
 // The signing keys of destinations: rotating one, and ending an old one before its time.
 import type { SigningKey } from '../../../../model/destination.ts';
-import { idBytes } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { idBytes, type DestinationId } from '../../../../model/id.ts';
 import type { Sealer } from '../../../../runtime/sealer.ts';
-import { toSigningKeys } from '../../../rows/destination-rows.ts';
-import type { SigningKeyRow } from '../../../rows/destination-rows.ts';
+import { toSigningKeys, type SigningKeyRow } from '../../../rows/destination-rows.ts';
 import type { ReadContext, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 import { raiseConfig } from './environments.ts';

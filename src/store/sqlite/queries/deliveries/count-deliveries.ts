@@ -2,8 +2,7 @@
 // counted in well under a second.
 import { idBytes } from '../../../../model/id.ts';
 import { deliveryStatusCode } from '../../../rows/codec.ts';
-import { idRange, toCounted } from '../../../rows/page.ts';
-import type { CountRow } from '../../../rows/page.ts';
+import { idRange, toCounted, type CountRow } from '../../../rows/page.ts';
 import type { Read } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 

@@ -1,8 +1,7 @@
 // The statements about deliveries that several queries share: a row as operators see it, one as dispatching sees it,
 // and where a move leaves it.
 import type { DeliveryState } from '../../../../model/delivery.ts';
-import { stateValues } from '../../../rows/delivery-rows.ts';
-import type { DeliveryRow, OpenRowWithDestination } from '../../../rows/delivery-rows.ts';
+import { stateValues, type DeliveryRow, type OpenRowWithDestination } from '../../../rows/delivery-rows.ts';
 import type { WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 

@@ -1,9 +1,7 @@
 // Finding what is to be sent: which destinations have work, their next deliveries, and the bodies to send.
-import { formatId, idBytes, idShard } from '../../../../model/id.ts';
-import type { DeliveryId } from '../../../../model/id.ts';
+import { formatId, idBytes, idShard, type DeliveryId } from '../../../../model/id.ts';
 import { FORCED_DUE_AT } from '../../../../model/delivery.ts';
-import { toOpenDelivery } from '../../../rows/delivery-rows.ts';
-import type { OpenRow } from '../../../rows/delivery-rows.ts';
+import { toOpenDelivery, type OpenRow } from '../../../rows/delivery-rows.ts';
 import type { EventPayload, Refill, RefillRequest, SweepPage } from '../../../store.ts';
 import type { Read, ReadContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';

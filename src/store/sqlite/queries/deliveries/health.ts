@@ -1,7 +1,6 @@
 // The trouble of destinations that outlives a restart.
 import type { DestinationHealth } from '../../../../model/destination.ts';
-import { toHealth } from '../../../rows/stats-rows.ts';
-import type { HealthRow } from '../../../rows/stats-rows.ts';
+import { toHealth, type HealthRow } from '../../../rows/stats-rows.ts';
 import type { Read, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';
 import { DELETE_HEALTH } from '../configuration/destinations.ts';

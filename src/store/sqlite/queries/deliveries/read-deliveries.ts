@@ -3,19 +3,15 @@
 // what its index says (a deleted destination).
 import type { StoredAttempt } from '../../../../model/attempt.ts';
 import type { Delivery } from '../../../../model/delivery.ts';
-import { formatId, idBytes } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
-import { toAttempt } from '../../../rows/attempt-rows.ts';
-import type { AttemptRow } from '../../../rows/attempt-rows.ts';
+import { formatId, idBytes, type DestinationId } from '../../../../model/id.ts';
+import { toAttempt, type AttemptRow } from '../../../rows/attempt-rows.ts';
 import { deliveryStatusCode, isUnfinished } from '../../../rows/codec.ts';
 import { STATUS_CHOICES, createMatcher, statusesToRead } from '../../../rows/delivery-filter.ts';
 import { toDelivery } from '../../../rows/delivery-rows.ts';
 import { idRange } from '../../../rows/page.ts';
-import { ATTEMPTS_PAGE } from '../../../store.ts';
-import type { DeliveryFilter } from '../../../store.ts';
+import { ATTEMPTS_PAGE, type DeliveryFilter } from '../../../store.ts';
 import type { Read, ReadContext } from '../../context.ts';
-import { statement } from '../../file/database.ts';
-import type { Statement } from '../../file/database.ts';
+import { statement, type Statement } from '../../file/database.ts';
 import { SELECT_DELIVERY } from './delivery-rows.ts';
 
 /** Bounds what one page reads, however few of the rows match: then the page is short and says where to go on. */

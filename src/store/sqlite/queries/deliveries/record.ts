@@ -3,8 +3,7 @@
 import { ATTEMPTS_WITH_BODY_MAX } from '../../../../model/attempt.ts';
 import { RESPONSE_CODES_MAX } from '../../../../model/delivery.ts';
 import type { PausedReason } from '../../../../model/destination.ts';
-import { formatId, idBytes } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { formatId, idBytes, type DestinationId } from '../../../../model/id.ts';
 import { mayRevive } from '../../../../model/transitions.ts';
 import type { RecordOutcome, ResultToRecord } from '../../../store.ts';
 import {

@@ -1,11 +1,9 @@
 // The two ways an operator sends a delivery again: a forced attempt, and a fresh schedule for a dead one.
 import type { OpenDelivery } from '../../../../model/delivery.ts';
 import { formatId, idBytes, idTime } from '../../../../model/id.ts';
-import { sendAgain } from '../../../../model/transitions.ts';
-import type { SendAgain, SendAgainRefusal } from '../../../../model/transitions.ts';
+import { sendAgain, type SendAgain, type SendAgainRefusal } from '../../../../model/transitions.ts';
 import { isUnfinished } from '../../../rows/codec.ts';
-import { toDelivery, toOpenDeliveryAlone, toState } from '../../../rows/delivery-rows.ts';
-import type { StateRow } from '../../../rows/delivery-rows.ts';
+import { toDelivery, toOpenDeliveryAlone, toState, type StateRow } from '../../../rows/delivery-rows.ts';
 import type { SendAgainRequest, SendAgainResult } from '../../../store.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';

@@ -1,7 +1,6 @@
 // New deliveries. Accepting: the version of the configuration, the idempotency key, then the event, its body and its
 // deliveries. Replaying: the same for an event that is there.
-import { idBytes, idTime } from '../../../../model/id.ts';
-import type { DeliveryId } from '../../../../model/id.ts';
+import { idBytes, idTime, type DeliveryId } from '../../../../model/id.ts';
 import type { AcceptResult, NewDelivery, NewEvent, ReplayRequest, ReplayResult } from '../../../store.ts';
 import { DEAD, PENDING, deadReasonCode, originCode } from '../../../rows/codec.ts';
 import type { Write, WriteContext } from '../../context.ts';

@@ -1,7 +1,6 @@
 // Writes into rows what reads show of a deleted destination's unfinished deliveries.
 import { endByDeletion } from '../../../../model/transitions.ts';
-import { toEnding } from '../../../rows/delivery-rows.ts';
-import type { DeliveryRow } from '../../../rows/delivery-rows.ts';
+import { toEnding, type DeliveryRow } from '../../../rows/delivery-rows.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';

@@ -3,8 +3,7 @@
 import { firstIdBytesAt } from '../../../../model/id.ts';
 import { expire } from '../../../../model/transitions.ts';
 import { isUnfinished, ID_BYTES_MIN } from '../../../rows/codec.ts';
-import { toEnding } from '../../../rows/delivery-rows.ts';
-import type { DeliveryRow } from '../../../rows/delivery-rows.ts';
+import { toEnding, type DeliveryRow } from '../../../rows/delivery-rows.ts';
 import { EndedTally } from '../../../rows/ended-unsent.ts';
 import type { Write, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';

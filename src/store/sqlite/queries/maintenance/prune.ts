@@ -3,8 +3,7 @@
 import { firstIdBytesAt } from '../../../../model/id.ts';
 import { isUnfinished } from '../../../rows/codec.ts';
 import type { Write, WriteContext } from '../../context.ts';
-import { PAGE_BYTES, readNumber, statement } from '../../file/database.ts';
-import type { Database } from '../../file/database.ts';
+import { PAGE_BYTES, readNumber, statement, type Database } from '../../file/database.ts';
 import { runSteps, someOrNull } from './steps.ts';
 
 const DELIVERIES_PER_STEP = 10;

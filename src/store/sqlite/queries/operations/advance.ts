@@ -1,12 +1,10 @@
 // One step of an operation: what it does to deliveries and how far it has come are one transaction, so that a crash
 // leaves neither a delivery that was met twice nor one that was not met.
 import type { OpenDelivery } from '../../../../model/delivery.ts';
-import { formatId, idBytes } from '../../../../model/id.ts';
-import type { DestinationId } from '../../../../model/id.ts';
+import { formatId, idBytes, type DestinationId } from '../../../../model/id.ts';
 import { advance } from '../../../../model/operation.ts';
 import { SUCCEEDED } from '../../../rows/codec.ts';
-import { progressOf, toOperation } from '../../../rows/operation-rows.ts';
-import type { ReplayOutcome } from '../../../rows/operation-rows.ts';
+import { progressOf, toOperation, type ReplayOutcome } from '../../../rows/operation-rows.ts';
 import type { OperationStep } from '../../../store.ts';
 import type { Read, Write, WriteContext } from '../../context.ts';
 import { statement } from '../../file/database.ts';

@@ -1,7 +1,12 @@
 // How destinations are doing: what was last heard of each, its stored trouble, and what it has still to be sent.
 import { idBytes } from '../../../../model/id.ts';
-import { ACTIVITY_COLUMNS, activityUpdate, activityValues, toActivity } from '../../../rows/stats-rows.ts';
-import type { ActivityRow } from '../../../rows/stats-rows.ts';
+import {
+  ACTIVITY_COLUMNS,
+  activityUpdate,
+  activityValues,
+  toActivity,
+  type ActivityRow,
+} from '../../../rows/stats-rows.ts';
 import { deliveryStatusCode } from '../../../rows/codec.ts';
 import type { Read, Write } from '../../context.ts';
 import { statement } from '../../file/database.ts';
