@@ -62,7 +62,7 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
   const app = Fastify({
     serverFactory: (handler) => createNodeServer(handler, { connectionErrors, connections }),
     clientErrorHandler: () => {},
-    // While draining, requests on connections that are open are still answered, with `connection: close`.
+    // While draining, what has begun is still answered, with `connection: close`; what comes, by a hook below.
     return503OnClosing: false,
     genReqId: () => ids.next('req'),
     rewriteUrl: ({ url }) => repairUrl(url!),
@@ -95,6 +95,10 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
   return app;
 }
 
+function stopping(): ApiError {
+  return new ApiError('unavailable', 'the service is stopping; nothing was done, try again', { retryAfterSeconds: 1 });
+}
+
 /** In the order in which a request meets them. */
 function addHooks(
   app: ApiApp,
@@ -107,7 +111,10 @@ function addHooks(
     const check = () => checkAccess(app, identify, request, reply);
     // Not for what needs no key: who looks whether the service is alive must be told so.
     const enter = () => {
-      const begin = () => done(connections.memory.isOver ? overBudget() : undefined);
+      const begin = () => {
+        if (connections.isDraining) return done(stopping());
+        done(connections.memory.isOver ? overBudget() : undefined);
+      };
       if (request.routeOptions.config.scope === null) done();
       else if (request.method === 'GET') reads.enter(reply.raw, begin);
       else begin();

@@ -16,6 +16,8 @@ const DRAIN_TIMEOUT_MS = 10_000;
 
 export class Connections {
   readonly memory: MemoryBudget;
+  /** What begins from now on is refused. */
+  isDraining = false;
   readonly #clock: Clock;
   readonly #all = new Map<Socket, Connection>();
 
@@ -48,9 +50,10 @@ export class Connections {
   /**
    * Closing without cutting anyone off: connections end when they are answered, or 10 s later. Node alone would wait
    * for ever for one that never sent a request, or does not finish it. Those that nobody waits for are kept a moment:
-   * ended at once, a busy caller's next request, which is on its way, would be reset.
+   * ended at once, a busy caller's next request, which is on its way, would be reset instead of refused.
    */
   async drain(server: Server): Promise<void> {
+    this.isDraining = true;
     // Not by HTTP's own `close`, which ends them at once.
     NetServer.prototype.close.call(server);
     this.#clock.setTimer(() => {
