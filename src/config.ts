@@ -94,11 +94,12 @@ export const SETTINGS = {
   DRAIN_TIMEOUT: duration('20s', { minMs: 0, maxMs: 600_000 }, 'wait for what is on the wire after SIGTERM'),
   DISK_RESERVE: size('256MB', 'free disk space kept for results: below it new events are refused'),
   PAYLOAD_CACHE: size('64MB', 'memory for bodies that are about to be sent'),
-  // Less than the minimum would refuse the longest batch for ever, and `128`, meant as megabytes, every request.
+  // `128`, meant as megabytes, would refuse every request, by a service that says it is ready.
   REQUEST_BUFFER: size(
     '128MB',
-    'memory for requests that are being read and answers that are not yet taken; more are refused with 503',
-    '8MB',
+    'memory for requests that are being read and answers that are not yet taken; more are refused with 503, ' +
+      'as are the longest batches below 8MB',
+    '1MB',
   ),
   DASHBOARD: choice('on', ['on', 'off'], 'serve the dashboard at /'),
   DASHBOARD_HOSTS: setting('', {

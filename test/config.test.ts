@@ -83,7 +83,7 @@ describe('a value that is wrong is refused, and the message says where it stands
     ['BODY_RETENTION', '30', /duration/],
     ['BODY_RETENTION', '100d', /longer than ROW_RETENTION/],
     ['DISK_RESERVE', '1TB', /size/],
-    ['REQUEST_BUFFER', '128', /POSTRIDER_REQUEST_BUFFER: 128 bytes .*at least 8MB/],
+    ['REQUEST_BUFFER', '128', /POSTRIDER_REQUEST_BUFFER: 128 bytes .*at least 1MB/],
     ['LOG_LEVEL', 'loud', /not one of trace/],
     ['TEST_SUBNETS', '127.0.0.0/40', /POSTRIDER_TEST_SUBNETS/],
     ['REACHABILITY_CHECK', 'yes', /on, off/],

@@ -95,12 +95,15 @@ describe('of hostile callers', { concurrency: true }, () => {
     await assertSmall(t, service);
   });
 
-  test('the smallest REQUEST_BUFFER takes the longest batch', async (t) => {
+  test('a REQUEST_BUFFER of 8MB takes the longest batch, and the smallest an event of the largest size', async (t) => {
     const service = await startService(t, { REQUEST_BUFFER: '8MB' });
     const events = Array.from({ length: 1_000 }, () => ({ type: 'hostile.batch', body: { text: 'x'.repeat(5_000) } }));
     const batch = JSON.stringify({ events }).padEnd(5 * MEGABYTE);
     const { status, text } = await new Api(service).send('POST', '/v1/events/batch', batch);
     assert.equal(status, 200, text.slice(0, 200));
+    const small = await startService(t, { REQUEST_BUFFER: '1MB' });
+    const event = { type: 'hostile.large', body: { text: 'x'.repeat(250_000) } };
+    assert.equal((await new Api(small).send('POST', '/v1/events', event)).status, 202);
   });
 
   test('bodies in chunks of one byte cost little memory', ON_LINUX, async (t) => {
