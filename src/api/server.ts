@@ -62,7 +62,8 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
   const app = Fastify({
     serverFactory: (handler) => createNodeServer(handler, { connectionErrors, connections }),
     clientErrorHandler: () => {},
-    // While draining, what has begun is still answered, with `connection: close`; what comes, by a hook below.
+    // While draining, a request that has begun is still answered, with `connection: close`; a hook below refuses one
+    // that begins then, in the form that all errors have.
     return503OnClosing: false,
     genReqId: () => ids.next('req'),
     rewriteUrl: ({ url }) => repairUrl(url!),

@@ -24,7 +24,10 @@ const TLS_SESSIONS_MAX = 1_000;
 const TLS_SESSION_BYTES_MAX = 16_384;
 /** Unless the receiver's Keep-Alive header asks for less; load balancers usually close after 60 s. */
 const IDLE_MS_MAX = 30_000;
-/** Closed so much earlier than the receiver said it would, or after half of that: our request must not meet its FIN. */
+/**
+ * An idle connection is closed so long before the receiver said that it would close it, or at half of the receiver's
+ * time where that is later: our request must not meet its FIN.
+ */
 const IDLE_MARGIN_MS = 1_000;
 
 /** Idle connections are looked through so often for those whose time is over. */

@@ -12,7 +12,7 @@ export async function programHelp(): Promise<string> {
   const sections = await Promise.all(
     SECTIONS.map(async ({ title, entries }) => ({ title, rows: await Promise.all(entries.map(summaryRow)) })),
   );
-  // One for all sections.
+  // One width for all sections.
   const width = widthOfLeft(sections.flatMap(({ rows }) => rows));
   return [
     ...paragraph(

@@ -16,7 +16,7 @@ const DRAIN_TIMEOUT_MS = 10_000;
 
 export class Connections {
   readonly memory: MemoryBudget;
-  /** What begins from now on is refused. */
+  /** The server is closing: a request that begins now is refused. */
   isDraining = false;
   readonly #clock: Clock;
   readonly #all = new Map<Socket, Connection>();

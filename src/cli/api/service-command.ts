@@ -30,7 +30,7 @@ export function serviceCommand(
   const { flags } = declaration;
   return {
     ...declaration,
-    // In this order. A command may say better what one of the common ones is in its case.
+    // The command's own come first in --help, and in its own words where they are among the common ones.
     flags: { ...flags, ...CONNECTION_FLAGS, ...flags },
     async run(line) {
       const connection = connect(line);
