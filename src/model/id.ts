@@ -50,11 +50,13 @@ export function formatId<P extends IdPrefix>(prefix: P, bytes: Uint8Array, first
   return scratch.toString('latin1', 0, at) as IdOf<P>;
 }
 
-/** The 16 bytes of an id that is known to be well-formed; throws on any other text (a programming error). */
-export function idBytes(id: string): Uint8Array {
-  const bytes = decodeSuffix(id, id.indexOf('_') + 1);
-  if (bytes === null) throw new Error(`not an id: ${id}`);
-  return bytes;
+/**
+ * The 16 bytes of an id that is known to be well-formed; throws on any other text (a programming error). `into`: where
+ * they are written, and what is returned.
+ */
+export function idBytes(id: string, into: Uint8Array = new Uint8Array(16)): Uint8Array {
+  if (!decodeSuffix(id, id.indexOf('_') + 1, into)) throw new Error(`not an id: ${id}`);
+  return into;
 }
 
 /** Whether a text from outside is an id of this kind: exact prefix, 26 lower-case digits, at most 128 bits. */
@@ -63,7 +65,7 @@ export function isId<P extends IdPrefix>(prefix: P, text: string): text is IdOf<
     text.length === prefix.length + 1 + SUFFIX_LENGTH &&
     text.startsWith(prefix) &&
     text[prefix.length] === '_' &&
-    decodeSuffix(text, prefix.length + 1) !== null
+    decodeSuffix(text, prefix.length + 1, scratch)
   );
 }
 
@@ -115,16 +117,16 @@ function writeIdTime(bytes: Uint8Array, first: number, time: number): void {
   bytes[first + 5] = low & 0xff;
 }
 
-function decodeSuffix(text: string, start: number): Uint8Array | null {
-  if (text.length - start !== SUFFIX_LENGTH) return null;
-  const bytes = new Uint8Array(16);
+/** False: it is none, and `bytes` have whatever. */
+function decodeSuffix(text: string, start: number, bytes: Uint8Array): boolean {
+  if (text.length - start !== SUFFIX_LENGTH) return false;
   let pending = 0;
   let pendingBits = -2;
   let length = 0;
   for (let i = 0; i < SUFFIX_LENGTH; i++) {
     const code = text.charCodeAt(start + i);
     const digit = code < 128 ? DIGIT_OF[code]! : -1;
-    if (digit < 0 || (i === 0 && digit > 7)) return null;
+    if (digit < 0 || (i === 0 && digit > 7)) return false;
     pending = (pending << 5) | digit;
     pendingBits += 5;
     if (pendingBits >= 8) {
@@ -133,5 +135,5 @@ function decodeSuffix(text: string, start: number): Uint8Array | null {
       pending &= (1 << pendingBits) - 1;
     }
   }
-  return bytes;
+  return true;
 }

@@ -91,9 +91,18 @@ export function nameOrNull<Name extends string>(code: Code<Name>, number: number
   return number === null ? null : code.nameOf(number);
 }
 
-/** One code as a row has it: two bytes, big-endian. */
+/** By code, of which there are 900. */
+const encodedCodes = new Map<number, Uint8Array>();
+
+/** One code as a row has it: two bytes, big-endian. Always the same array, not to be written to. */
 export function encodeResponseCode(code: number | null): Uint8Array {
-  return Uint8Array.of((code ?? 0) >>> 8, (code ?? 0) & 0xff);
+  const number = code ?? 0;
+  let encoded = encodedCodes.get(number);
+  if (encoded === undefined) {
+    encoded = Uint8Array.of(number >>> 8, number & 0xff);
+    encodedCodes.set(number, encoded);
+  }
+  return encoded;
 }
 
 export function decodeResponseCodes(codes: Uint8Array): (number | null)[] {

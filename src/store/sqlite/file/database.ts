@@ -1,5 +1,5 @@
 // One connection: how it is opened, its prepared statements, and the two kinds of transaction.
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 
 export type Database = DatabaseSync;
 
@@ -62,7 +62,35 @@ export function openDatabase(path: string, { readOnly = false }: { readOnly?: bo
 
 /** Rows are what the SQL says; this is the one place that takes its word for it. */
 export function prepare<Row = never>(db: Database, sql: string): Prepared<Row> {
-  return db.prepare(sql) as unknown as Prepared<Row>;
+  const prepared = db.prepare(sql);
+  const names = prepared.columns().map(({ name }) => name);
+  return (names.length === 0 ? prepared : returnRows(prepared, names)) as unknown as Prepared<Row>;
+}
+
+type RowOf = Record<string, SQLOutputValue>;
+
+/**
+ * Of the values in arrays. Node's own rows are dictionaries, of which V8 knows no shape: a row of seven integers took
+ * twice as long to make and read (2 µs), a hundred rows of a page 1.4 times.
+ */
+function returnRows(prepared: StatementSync, names: readonly string[]): Prepared<RowOf> {
+  prepared.setReturnArrays(true);
+  const toRow = (values: unknown): RowOf => {
+    const row: RowOf = {};
+    for (const [i, name] of names.entries()) row[name] = (values as SQLOutputValue[])[i]!;
+    return row;
+  };
+  return {
+    run: (...parameters) => prepared.run(...parameters),
+    get(...parameters) {
+      const values = prepared.get(...parameters);
+      return values === undefined ? undefined : toRow(values);
+    },
+    all: (...parameters) => prepared.all(...parameters).map(toRow),
+    *iterate(...parameters) {
+      for (const values of prepared.iterate(...parameters)) yield toRow(values);
+    },
+  };
 }
 
 /** A single value: a pragma's, or a count. */

@@ -87,10 +87,13 @@ export const recordResults: Write<'recordResults'> = (context, { results, health
 /** `paused`: gets the destination if the result pauses it. */
 type Batch = { now: number; paused: DestinationId[] };
 
+// Written anew for each result, as those of accept.ts.
+const ID = new Uint8Array(16);
+
 function recordOne(context: WriteContext, result: ResultToRecord, batch: Batch): RecordOutcome {
   const { sql } = context;
   const { rev, attempt, decision } = result;
-  const id = idBytes(result.id);
+  const id = idBytes(result.id, ID);
   const row = sql(SELECT_CURRENT).get(id);
   if (row === undefined) return { result: 'conflict', current: 'pruned' };
   if (decision === null) {

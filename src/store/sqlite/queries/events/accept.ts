@@ -45,10 +45,14 @@ export const acceptEvents: Write<'acceptEvents'> = (context, events) => {
   });
 };
 
+// Written anew for each row: SQLite copies what is bound. To be bound, a small array is given memory of its own outside
+// of V8's heap, which costs 0.9 µs each with what frees it; these have it once.
+const [EVENT_ID, DELIVERY_ID, SUBSCRIPTION_ID] = [new Uint8Array(16), new Uint8Array(16), new Uint8Array(16)];
+
 function acceptOne(context: WriteContext, event: NewEvent): AcceptResult {
   const { sql } = context;
   const { environment, type, idempotencyKey, occurredAt, traceparent, body, dueAt, deliveries } = event;
-  const id = idBytes(event.id);
+  const id = idBytes(event.id, EVENT_ID);
   const duplicate = findHolder(context, event, id);
   if (duplicate !== null) return duplicate;
   sql(INSERT_EVENT).run(environment, id, type, idempotencyKey, occurredAt, traceparent);
@@ -109,7 +113,8 @@ function insertDeliveries(context: WriteContext, event: DeliveriesOfEvent): Deli
     const destination = context.findDestinationKey(destinationId);
     // The version check has seen to it that the match knew every destination there is.
     if (destination === null) throw new Error(`no destination ${destinationId} for a new delivery`);
-    const columns = [idBytes(id), environment, eventId, destination, idBytes(subscriptionId), origin, idTime(id)];
+    const [deliveryKey, subscription] = [idBytes(id, DELIVERY_ID), idBytes(subscriptionId, SUBSCRIPTION_ID)];
+    const columns = [deliveryKey, environment, eventId, destination, subscription, origin, idTime(id)];
     if (backlog.countOf(destination) >= backlogMax) {
       sql(INSERT_DEAD).run(...columns);
       backlogFull.push(id);
