@@ -9,6 +9,7 @@ import { DEFAULT_SCOPES, type Mode } from '../model/api-key.ts';
 import type { NodeId } from '../model/id.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createLog, type Log, type ProcessLog } from '../runtime/log.ts';
+import { keepTickShape } from '../runtime/next-tick.ts';
 import { openStore, placeOf, readMasterKey } from '../store/open.ts';
 import { StoreError, type Store } from '../store/store.ts';
 import { JSON_FLAG, type Command, type CommandLine } from './command.ts';
@@ -62,6 +63,7 @@ type Surroundings = {
 };
 
 async function serve(line: CommandLine): Promise<number> {
+  keepTickShape();
   const { settings, warnings } = line.settings();
   const member = groupMembership();
   if (member !== null) {
