@@ -12,7 +12,7 @@ import { boundRetryAfter } from '../model/retry-policy.ts';
 import { isGone } from '../model/transitions.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { ClockTrust } from '../runtime/clock-trust.ts';
-import { instantOf, type Clock } from '../runtime/clock.ts';
+import { instantOf, type Clock, type Instant } from '../runtime/clock.ts';
 import type { DestinationQueue } from './destination-queue.ts';
 import type { AttemptUnderWay } from './in-flight.ts';
 import type { Ownership } from '../model/ownership.ts';
@@ -59,13 +59,15 @@ export class AttemptPipeline {
 
   /** From the start to the end of the request. Rejects where the payload cannot be read just now. */
   async send(queue: DestinationQueue, attempt: AttemptUnderWay): Promise<Sent | NotSent> {
-    if (!this.#isStillWanted(queue, attempt)) return NOT_OURS;
-    const found = this.#options.payloads.get(attempt.delivery.eventId);
+    const { clock, payloads } = this.#options;
+    if (!this.#isStillWanted(queue, attempt, clock.now())) return NOT_OURS;
+    const found = payloads.get(attempt.delivery.eventId);
     const payload = found instanceof Promise ? await found : found;
-    const refusal = this.#lastLook(queue, attempt);
+    const at = instantOf(clock);
+    const refusal = this.#lastLook(queue, attempt, at);
     if (payload === null) return NOT_OURS;
     if (refusal !== null) return refusal;
-    const result = await this.#request(queue, attempt, payload);
+    const result = await this.#request(queue, attempt, { payload, at });
     if (result.outcome !== 'cancelled') return { result, payload };
     if (attempt.isAbandoned) return NOT_OURS;
     if (this.#options.ownership.mayStart(queue.id)) return { result, payload };
@@ -105,28 +107,30 @@ export class AttemptPipeline {
   }
 
   /** False: nobody will send this delivery any more, or another node will. */
-  #isStillWanted(queue: DestinationQueue, { delivery, isAbandoned }: AttemptUnderWay): boolean {
-    const { clock, bodyRetentionMs } = this.#options;
+  #isStillWanted(queue: DestinationQueue, { delivery, isAbandoned }: AttemptUnderWay, now: number): boolean {
     // Past its retention the body may still be in memory, but the delivery has expired all the same.
-    const isExpired = idTime(delivery.eventId) <= clock.now() - bodyRetentionMs;
+    const isExpired = idTime(delivery.eventId) <= now - this.#options.bodyRetentionMs;
     return !isAbandoned && !queue.isOver && !isExpired;
   }
 
   /** Before a request goes out, for much may have changed while its body was read. Null: it may. */
-  #lastLook(queue: DestinationQueue, attempt: AttemptUnderWay): NotSent | null {
-    const { ownership, clock } = this.#options;
+  #lastLook(queue: DestinationQueue, attempt: AttemptUnderWay, at: Instant): NotSent | null {
+    const { ownership } = this.#options;
     const { delivery } = attempt;
-    if (!this.#isStillWanted(queue, attempt)) return NOT_OURS;
+    if (!this.#isStillWanted(queue, attempt, at.now)) return NOT_OURS;
     // Without a lease nothing is sent. The lease may yet be renewed, or the queue be released: until then it stays due.
-    const mayBeSent = ownership.mayStart(queue.id) && !queue.isHeldBack(delivery, instantOf(clock));
+    const mayBeSent = ownership.mayStart(queue.id) && !queue.isHeldBack(delivery, at);
     return mayBeSent ? null : { result: null, dueAt: delivery.dueAt };
   }
 
-  #request(queue: DestinationQueue, attempt: AttemptUnderWay, payload: Payload): Promise<AttemptResult> {
-    const { perform, clock, ownership, traceparentOf } = this.#options;
+  #request(
+    queue: DestinationQueue,
+    attempt: AttemptUnderWay,
+    { payload, at }: { payload: Payload; at: Instant },
+  ): Promise<AttemptResult> {
+    const { perform, ownership, traceparentOf } = this.#options;
     const { delivery } = attempt;
     const { destination } = queue;
-    const at = instantOf(clock);
     queue.send(attempt, at);
     const request: AttemptRequest = {
       environment: destination.environment,

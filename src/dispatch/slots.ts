@@ -158,12 +158,17 @@ export class ReadyQueues<T extends ReadyItem<T>> {
   }
 
   #firstAmong(standing: Standing, slots: SharedSlots): T | null {
-    const live = slots.areFor({ mode: 'live', standing }) ? this.#of.live[standing].first() : null;
-    const test = slots.areFor({ mode: 'test', standing }) ? this.#of.test[standing].first() : null;
+    const live = this.#firstOf({ mode: 'live', standing }, slots);
+    const test = this.#firstOf({ mode: 'test', standing }, slots);
     if (live === null || test === null) return live ?? test;
     const difference = live.inFlight.count - test.inFlight.count;
     if (difference === 0) return slots.modeWithFewer() === 'live' ? live : test;
     return difference < 0 ? live : test;
+  }
+
+  #firstOf(taker: Taker, slots: SharedSlots): T | null {
+    const first = this.#of[taker.mode][taker.standing].first();
+    return first !== null && slots.areFor(taker) ? first : null;
   }
 }
 

@@ -100,9 +100,14 @@ export class GroupCommit<Item, Result> {
     return queue;
   }
 
-  #hasRoom(queue: Queue<Item, Result>, load: Load): boolean {
+  #hasRoom({ load }: Queue<Item, Result>, { items, units, bytes }: Load): boolean {
     const { waiting } = this.#options.limits;
-    return MEASURES.every((of) => queue.load[of] + load[of] <= 2 * waiting[of] - this.#load[of] - load[of]);
+    const all = this.#load;
+    return (
+      load.items + items <= 2 * waiting.items - all.items - items &&
+      load.units + units <= 2 * waiting.units - all.units - units &&
+      load.bytes + bytes <= 2 * waiting.bytes - all.bytes - bytes
+    );
   }
 
   /** Few items after the current turn: requests that were read together are written together. */
@@ -210,8 +215,6 @@ function shareOf(load: Load, full: Load): number {
   return Math.max(load.items / full.items, load.units / full.units, load.bytes / full.bytes);
 }
 
-const MEASURES = ['items', 'units', 'bytes'] as const;
-
 function noLoad(): Load {
   return { items: 0, units: 0, bytes: 0 };
 }
@@ -223,5 +226,7 @@ function addLoad(to: Load, { items, units, bytes }: Load): void {
 }
 
 function subtractLoad(from: Load, { items, units, bytes }: Load): void {
-  addLoad(from, { items: -items, units: -units, bytes: -bytes });
+  from.items -= items;
+  from.units -= units;
+  from.bytes -= bytes;
 }
