@@ -2,9 +2,10 @@
 // and while some pause themselves: no attempt begins, on any node, that what was answered or recorded before forbids.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { SHARD_COUNT, idShard } from '../../src/model/id.ts';
 import { delay, systemClock } from '../../src/runtime/clock.ts';
 import type { Destination } from '../e2e/api.ts';
-import type { Received, Receiver } from '../e2e/receiver.ts';
+import { hold, ok, type Received, type Receiver } from '../e2e/receiver.ts';
 import type { Service } from '../e2e/service.ts';
 import { SeededRandom } from '../sim/seeded-random.ts';
 import type { PostgresServer } from '../store/postgres/server.ts';
@@ -48,6 +49,31 @@ test('what was answered or recorded holds while shards move', async (t) => {
     await round.check(part, stage.nodes);
     await stage.whenShared();
   });
+});
+
+test('a node that is stopped keeps a shard until what is on its wire is answered', async (t) => {
+  // Longer than anything is waited for here: nobody takes a shard that was not handed over.
+  const stage = await startStage(t, server, 2, { NODE_LEASE: '10m' });
+  const [staying, leaving] = stage.nodes as [Service, Service];
+  const receiver = await stage.receiver(hold);
+  const destination = await stage.destinationOf(leaving, receiver, 'order.held', { max_in_flight: 1 });
+  const [stayingId, leavingId] = [await stage.idOf(staying), await stage.idOf(leaving)];
+  await stage.api(staying).publish('order.held');
+  const [held] = await receiver.arrived(1);
+  const exiting = leaving.stop();
+  const owners = await eventually(
+    () => stage.owners(),
+    (all) => all.filter((owner) => owner === stayingId).length >= SHARD_COUNT - 1,
+  );
+  assert.equal(owners[idShard(destination.id)], leavingId);
+  await stage.api(staying).publish('order.held');
+  receiver.respond = ok;
+  held!.answer(200);
+  assert.deepEqual(await exiting, { code: 0, signal: null });
+  const [first, second] = await receiver.arrived(2);
+  assert.notEqual(second!.deliveryId, first!.deliveryId);
+  await stage.whenNothingIsSent(staying);
+  assert.equal(receiver.requests.length, 2);
 });
 
 type Subject = {
