@@ -117,7 +117,7 @@ function writeIdTime(bytes: Uint8Array, first: number, time: number): void {
   bytes[first + 5] = low & 0xff;
 }
 
-/** False: it is none, and `bytes` have whatever. */
+/** False: the text is no suffix, and `bytes` are not to be used. */
 function decodeSuffix(text: string, start: number, bytes: Uint8Array): boolean {
   if (text.length - start !== SUFFIX_LENGTH) return false;
   let pending = 0;

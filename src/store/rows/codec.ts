@@ -91,7 +91,7 @@ export function nameOrNull<Name extends string>(code: Code<Name>, number: number
   return number === null ? null : code.nameOf(number);
 }
 
-/** By code: at most 900, and 0. */
+/** The bytes of each code that was asked for: of at most 900 codes, and of 0 for none. */
 const encodedCodes = new Map<number, Uint8Array>();
 
 /** One code as a row has it: two bytes, big-endian. Always the same array, not to be written to. */

@@ -87,7 +87,7 @@ export const recordResults: Write<'recordResults'> = (context, { results, health
 /** `paused`: gets the destination if the result pauses it. */
 type Batch = { now: number; paused: DestinationId[] };
 
-// Written anew for each result, as those of accept.ts.
+// Written anew for each result, as the ids are that accept.ts binds, and for the same reason.
 const ID = new Uint8Array(16);
 
 function recordOne(context: WriteContext, result: ResultToRecord, batch: Batch): RecordOutcome {

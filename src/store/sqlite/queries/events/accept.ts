@@ -45,8 +45,8 @@ export const acceptEvents: Write<'acceptEvents'> = (context, events) => {
   });
 };
 
-// Written anew for each row: SQLite copies what is bound. To be bound, a small array is given memory of its own outside
-// of V8's heap, which costs 0.9 µs each with what frees it; these have it once.
+// Written anew for each row, as SQLite copies the bytes that are bound to it. When a small array is bound for the first
+// time it is given memory outside of V8's heap; to make one for each id cost 0.85 µs of CPU more, freeing included.
 const [EVENT_ID, DELIVERY_ID, SUBSCRIPTION_ID] = [new Uint8Array(16), new Uint8Array(16), new Uint8Array(16)];
 
 function acceptOne(context: WriteContext, event: NewEvent): AcceptResult {
@@ -113,8 +113,8 @@ function insertDeliveries(context: WriteContext, event: DeliveriesOfEvent): Deli
     const destination = context.findDestinationKey(destinationId);
     // The version check has seen to it that the match knew every destination there is.
     if (destination === null) throw new Error(`no destination ${destinationId} for a new delivery`);
-    const [deliveryKey, subscription] = [idBytes(id, DELIVERY_ID), idBytes(subscriptionId, SUBSCRIPTION_ID)];
-    const columns = [deliveryKey, environment, eventId, destination, subscription, origin, idTime(id)];
+    const [delivery, subscription] = [idBytes(id, DELIVERY_ID), idBytes(subscriptionId, SUBSCRIPTION_ID)];
+    const columns = [delivery, environment, eventId, destination, subscription, origin, idTime(id)];
     if (backlog.countOf(destination) >= backlogMax) {
       sql(INSERT_DEAD).run(...columns);
       backlogFull.push(id);
