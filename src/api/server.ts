@@ -89,8 +89,8 @@ function createFastify({ ids }: ApiServices, connections: Connections): ApiApp {
   });
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    const connection = connections.of(request.raw.socket);
-    if (connection !== undefined) connection.reply = reply;
+    const exchange = connections.of(request.raw.socket)?.exchanges.of(reply.raw);
+    if (exchange !== undefined) exchange.reply = reply;
     done();
   });
   return app;
@@ -106,8 +106,8 @@ function addHooks(
   services: ApiServices,
   { connections, identify }: { connections: Connections; identify: Identify },
 ): void {
-  const { authenticator, log, onStoreAway } = services;
-  const reads = new ReadsAtOnce();
+  const { authenticator, clock, log, onStoreAway } = services;
+  const reads = new ReadsAtOnce(clock);
   app.addHook('onRequest', (request, reply, done) => {
     const check = () => checkAccess(app, identify, request, reply);
     // Not for what needs no key: who looks whether the service is alive must be told so.
@@ -116,9 +116,11 @@ function addHooks(
         if (connections.isDraining) return done(stopping());
         done(connections.memory.isOver ? overBudget() : undefined);
       };
+      const beginRead = () => reads.enter(reply.raw, begin);
       if (request.routeOptions.config.scope === null) done();
-      else if (request.method === 'GET') reads.enter(reply.raw, begin);
-      else begin();
+      else if (!isRead(request)) begin();
+      // What it finds could not be sent before the answers that the caller asked for before, and would be held.
+      else whenFirst(connections, reply, beginRead);
     };
     try {
       check();
@@ -144,7 +146,7 @@ function addHooks(
     done();
   });
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (request.method === 'GET') reads.leave(reply.raw);
+    if (isRead(request)) reads.leave(reply.raw);
     let answer: unknown;
     try {
       answer = holdAnswer(reply, payload, connections);
@@ -207,6 +209,16 @@ function refuseParts(parts: unknown, noun: 'fields' | 'query parameters'): void 
   if (name === undefined) return;
   const param = noun === 'fields' ? pointTo(name) : clip(name);
   throw new ApiError('invalid_request', `this request takes no ${noun}; leave "${clip(name)}" out`, { param });
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function whenFirst(connections: Connections, { raw, request }: FastifyReply, callback: () => void): void {
+  const connection = connections.of(request.raw.socket);
+  if (connection === undefined) callback();
+  else connection.exchanges.whenFirst(raw, callback);
 }
 
 function toAnswer({ method, routeOptions }: FastifyRequest, { raw }: FastifyReply): Answer {

@@ -5,6 +5,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Connection } from './connection.ts';
+import { collectGarbage } from '../support/collect-garbage.ts';
 import { postEvent, startApi, type Api } from './harness.ts';
 
 const CONNECT = 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n';
@@ -236,6 +237,49 @@ test('a read that finds more than there is room for is refused, and leaves room'
   assert.deepEqual([status, headers.get('content-type')], [503, 'application/json; charset=utf-8']);
   await connection.send(`GET /v1/events HTTP/1.1\r\nhost: a\r\n${listening.authorization}\r\n`);
   assert.equal((await connection.response()).status, 200);
+  connection.socket.destroy();
+});
+
+test('a read begins when the answers before it have been written', async (t) => {
+  const metrics = holdMetrics();
+  const listening = await listen(t, { metricsText: metrics.metricsText });
+  const { api, port } = listening;
+  const read = await largeRead(listening);
+  const reading = t.mock.method(api.services.store, 'readEvent');
+  let requests = 0;
+  api.app.server.on('request', () => requests++);
+  const connection = new Connection(port);
+  await connection.send(METRICS + METRICS + read);
+  await until(() => requests === 3 && metrics.asked() === 2);
+  for (let turn = 0; turn < 5; turn++) await setImmediate();
+  assert.equal(reading.mock.callCount(), 0);
+  for (const answer of metrics.waiting) answer();
+  for (let n = 0; n < 3; n++) assert.equal((await connection.response()).status, 200);
+  assert.equal(reading.mock.callCount(), 1);
+  connection.socket.destroy();
+});
+
+test('what an answer was made of does not stay with a connection that stays', async (t) => {
+  const listening = await listen(t);
+  const { store } = listening.api.services;
+  const readEvent = store.readEvent.bind(store);
+  let body: WeakRef<object> | null = null;
+  // No mock of the test runner's: it keeps the results of all calls.
+  store.readEvent = async (request) => {
+    const found = await readEvent(request);
+    body = new WeakRef(found!.body!);
+    return found;
+  };
+  const connection = new Connection(listening.port);
+  await connection.send(await largeRead(listening));
+  assert.equal((await connection.response()).status, 200);
+  const isKept = (): boolean => body!.deref() !== undefined;
+  for (let turn = 0; turn < 100 && isKept(); turn++) {
+    await setImmediate();
+    collectGarbage();
+  }
+  assert.equal(isKept(), false);
+  assert.equal(connection.socket.readyState, 'open');
   connection.socket.destroy();
 });
 

@@ -1,18 +1,14 @@
 // Receivers that never stop sending: whatever they hide their bytes in, few of those bytes are read, and nobody waits.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { ReadingTime } from '../../src/attempt/reading-time.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { startAttempting } from './attempting.ts';
 import { arrival, until } from './event-loop.ts';
+import { collectGarbage } from '../support/collect-garbage.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { OK, type Reply } from './receiver.ts';
 import { watchSockets } from './watch-sockets.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const KIB = 1_024;
 /** A receiver gives up by itself after so much; far more than may be read. */

@@ -1,9 +1,9 @@
 // The map for what comes and goes with every event: what a Map does, but nothing that was deleted grows old.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { getHeapSpaceStatistics } from 'node:v8';
 import { LinkedMap } from '../../src/runtime/linked-map.ts';
+import { collectGarbage } from '../support/collect-garbage.ts';
 
 type Key = string | number;
 
@@ -35,8 +35,6 @@ test('does what a Map does, whatever comes and goes', () => {
 });
 
 test('what was deleted does not grow old', () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options: { type: 'major' | 'minor' }) => void;
   const map = new LinkedMap<number, object>();
   const live = 12;
   const add = (id: number): void => {
@@ -48,14 +46,14 @@ test('what was deleted does not grow old', () => {
   };
   for (let id = 0; id < live; id++) add(id);
   // Now the table itself is old. With a Map, each of its successors would be kept by the one before.
-  collect({ type: 'major' });
+  collectGarbage({ type: 'major' });
   const before = oldBytes();
   const events = 4_000;
   for (let id = live; id < events; id++) {
     add(id);
-    if (id % 100 === 0) collect({ type: 'minor' });
+    if (id % 100 === 0) collectGarbage({ type: 'minor' });
   }
-  collect({ type: 'minor' });
+  collectGarbage({ type: 'minor' });
   assert.equal(map.size, live);
   const grown = oldBytes() - before;
   const bytesOfAll = events * 300 * 24;

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { createHook } from 'node:async_hooks';
 import test from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { keepTickShape } from '../../src/runtime/next-tick.ts';
+import { collectGarbage } from '../support/collect-garbage.ts';
 
 test('what one call of nextTick makes outlives a full collection, and with it the shape of all', async () => {
   const ticks: WeakRef<object>[] = [];
@@ -16,7 +15,7 @@ test('what one call of nextTick makes outlives a full collection, and with it th
   hook.disable();
   assert.equal(ticks.length, 2);
   await setImmediate();
-  collect();
+  collectGarbage();
   await setImmediate();
   assert.deepEqual(
     ticks.map((tick) => tick.deref() === undefined),
@@ -24,8 +23,3 @@ test('what one call of nextTick makes outlives a full collection, and with it th
     'the first is kept, another is not',
   );
 });
-
-function collect(): void {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-}

@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../model/error.ts';
-import { bytesInMemoryOf } from '../output/pieces.ts';
+import { bytesInMemoryOf, CHUNK_BYTES, cutIntoChunks } from '../output/pieces.ts';
 import type { Connections } from './connections.ts';
 
 type BodyResult = (error: ApiError | null, bytes: Buffer) => void;
@@ -157,15 +157,14 @@ export class GrowingBuffer {
   }
 }
 
-// Counts what an answer takes until its caller has taken it. A long one goes out in slices, each when the connection
+// Counts what an answer takes until its caller has taken it. A long one goes out in chunks, each when the connection
 // has taken the one before: written as a whole it would be copied as a whole, and who reads slowly would look like
 // who does not read.
 
-const SLICE_BYTES = 65_536;
 /** Up to here an answer is among what is counted for any request. */
 const SHORT_LENGTH = 2_048;
 /** What Node keeps of an answer that is a stream. */
-const STREAM_BYTES = 2 * SLICE_BYTES;
+const STREAM_BYTES = 2 * CHUNK_BYTES;
 
 /** The `onSend` step: what to send instead. Throws ApiError where there is no room for a long answer to a mere read. */
 export function holdAnswer(reply: FastifyReply, payload: unknown, connections: Connections): unknown {
@@ -174,7 +173,7 @@ export function holdAnswer(reply: FastifyReply, payload: unknown, connections: C
   const connection = connections.of(request.raw.socket);
   if (connection === undefined || request.method === 'HEAD' || payload == null) return payload;
   const charge = (bytes: number): void => {
-    if (connection.chargeAnswer(raw, bytes) || request.method !== 'GET' || bytes <= SLICE_BYTES) return;
+    if (connection.chargeAnswer(raw, bytes) || request.method !== 'GET' || bytes <= CHUNK_BYTES) return;
     connection.chargeAnswer(raw, -bytes);
     if (payload instanceof Readable) payload.destroy();
     throw overBudget();
@@ -185,22 +184,10 @@ export function holdAnswer(reply: FastifyReply, payload: unknown, connections: C
     return payload;
   }
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
-  const isLong = payload.length > SLICE_BYTES;
+  const isLong = payload.length > CHUNK_BYTES;
   const answer = isLong && typeof payload === 'string' ? Buffer.from(payload) : payload;
   charge(answer.length);
   if (!isLong) return answer;
   reply.header('content-length', answer.length);
-  return sliceAnswer(answer as Buffer);
-}
-
-function sliceAnswer(answer: Buffer): Readable {
-  let sent = 0;
-  return new Readable({
-    highWaterMark: SLICE_BYTES,
-    read() {
-      const slice = answer.subarray(sent, sent + SLICE_BYTES);
-      sent += slice.length;
-      this.push(slice.length === 0 ? null : slice);
-    },
-  });
+  return Readable.from(cutIntoChunks(answer as Buffer), { objectMode: false, highWaterMark: CHUNK_BYTES });
 }

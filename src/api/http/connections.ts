@@ -5,6 +5,7 @@ import type { Server, IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import { delay, type Clock, type Timer } from '../../runtime/clock.ts';
+import { begin, Exchanges, type Exchange } from './exchanges.ts';
 import { OF_ENDLESS_ANSWERS, TakePace } from './take-pace.ts';
 import { Turns } from './turns.ts';
 
@@ -68,22 +69,12 @@ export class Connections {
 // One connection: the requests under way on it, what it makes us hold, and its end. Every way to an end is bounded in
 // time: a socket that nobody destroys keeps its descriptor for as long as the caller likes.
 
-/** Requests of a connection that are under way at once; what it sends beyond them waits unread. */
-const PIPELINED_MAX = 16;
 /** What a request under way takes: its objects, and a short answer. */
 const REQUEST_BYTES = 8_192;
 /** A connection that is refused has this long to read the answers to what it asked before ... */
 const REFUSED_MS = 30_000;
 /** ... and this long to read the refusal. Destroyed at once, the socket would be reset and the refusal lost. */
 const LINGER_MS = 5_000;
-
-type Exchange = {
-  request: IncomingMessage;
-  response: ServerResponse;
-  bytes: number;
-  /** Begins the work on it; null: that has been done. */
-  start: (() => void) | null;
-};
 
 /** What all connections of a server share. */
 type Parts = { memory: MemoryBudget; clock: Clock };
@@ -94,17 +85,14 @@ export class Connection {
   charged = 0;
   /** When `charged` rose from 0, or a caller that is slow last kept up; monotonic. */
   chargedSince = 0;
-  /** Of the latest request that was begun. */
-  reply: FastifyReply | null = null;
   /** Refuses the body that is being received, while one is. */
   refuseBody: (() => void) | null = null;
   /** Nothing that still comes is looked at. */
   isShut = false;
+  readonly exchanges = new Exchanges();
   #pace: TakePace;
   readonly #parts: Parts;
   readonly #turns: Turns;
-  /** In their order, which is that of the answers as well. */
-  readonly #exchanges: Exchange[] = [];
   #onAnswered: (() => void) | null = null;
   #endTimer: Timer | null = null;
 
@@ -121,26 +109,27 @@ export class Connection {
 
   /** Whether one more request may begin, or the one that is being received go on. */
   get mayRead(): boolean {
-    const request = this.#exchanges.at(-1)?.request;
+    const request = this.exchanges.newest?.request;
     // A body that nobody takes would be kept in pieces as small as the caller likes to make them.
     const isTaken = request === undefined || request.complete || request.readableFlowing === true;
-    return isTaken && this.#exchanges.length < PIPELINED_MAX;
+    return isTaken && this.exchanges.mayBegin;
   }
 
   /** `start` is called now, or when it is the request's turn. */
   begin(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     // The answer before it is the connection's last, and said so: what gets no answer may have no effect either (RFC
     // 9112, section 9.6).
-    if (this.reply?.getHeader('connection') === 'close') {
+    if (this.exchanges.haveLast) {
       request.resume();
       return;
     }
-    const exchange: Exchange = { request, response, bytes: 0, start };
-    this.#exchanges.push(exchange);
+    const exchange: Exchange = { request, response, bytes: 0, reply: null, start, goOn: null };
+    const { areNone: isAlone, mayBegin } = this.exchanges;
+    this.exchanges.add(exchange);
     const hasRoom = this.#holdFor(exchange, REQUEST_BYTES);
     response.on('close', () => this.#end(exchange));
-    if (this.#exchanges.length > 1 || request.headers['transfer-encoding'] !== undefined) this.#turns.begin();
-    if (this.#exchanges.length <= PIPELINED_MAX) this.#start(exchange);
+    if (!isAlone || request.headers['transfer-encoding'] !== undefined) this.#turns.begin();
+    if (mayBegin) begin(exchange);
     // The first read may have brought hundreds at once. They wait, but not where there is no room for them.
     else if (!hasRoom) this.socket.destroy();
   }
@@ -150,7 +139,7 @@ export class Connection {
    * False: there is no room for so much.
    */
   chargeAnswer(response: ServerResponse, bytes: number): boolean {
-    const exchange = this.#exchanges.find((other) => other.response === response);
+    const exchange = this.exchanges.of(response);
     return exchange === undefined || this.#holdFor(exchange, bytes);
   }
 
@@ -183,13 +172,13 @@ export class Connection {
 
   /** The request that is being received, if work on it has begun. */
   get unfinished(): FastifyReply | null {
-    const newest = this.#exchanges.at(-1);
-    return newest !== undefined && newest.start === null && !newest.request.complete ? this.reply : null;
+    const { newest } = this.exchanges;
+    return newest === undefined || newest.request.complete ? null : newest.reply;
   }
 
   /** The server is closing: a request that is being answered is the last. False: there is none. */
   beginLast(): boolean {
-    const { reply } = this;
+    const reply = this.exchanges.latestReply;
     if (reply === null || reply.raw.writableFinished) return false;
     if (!reply.raw.headersSent) reply.header('connection', 'close');
     return true;
@@ -204,10 +193,10 @@ export class Connection {
 
   /** Calls back, once, when all that was requested is answered; now, if nothing is left. */
   whenAnswered(callback: () => void): void {
-    const newest = this.#exchanges.at(-1);
+    const { newest } = this.exchanges;
     // What the callback writes is the answer to a request that broke off before its turn.
     if (newest !== undefined && newest.start !== null && !newest.request.complete) this.#end(newest);
-    if (this.#exchanges.length === 0) callback();
+    if (this.exchanges.areNone) callback();
     else this.#onAnswered = callback;
   }
 
@@ -228,7 +217,7 @@ export class Connection {
 
   /** Of all but a body that is being received: its reader lets go of that when the request ends. */
   #letGo(): void {
-    for (const { bytes } of this.#exchanges.splice(0)) this.refund(bytes);
+    for (const { bytes } of this.exchanges.take()) this.refund(bytes);
     this.#turns.stop();
   }
 
@@ -238,26 +227,17 @@ export class Connection {
     this.#endTimer = this.#parts.clock.setTimer(() => this.socket.destroy(), delayMs);
   }
 
-  #start(exchange: Exchange): void {
-    const { start } = exchange;
-    exchange.start = null;
-    start?.();
-  }
-
   #holdFor(exchange: Exchange, bytes: number): boolean {
     exchange.bytes += bytes;
     return this.charge(bytes);
   }
 
   #end(exchange: Exchange): void {
-    const at = this.#exchanges.indexOf(exchange);
     // The connection ended before, and with it all that was held.
-    if (at === -1) return;
-    this.#exchanges.splice(at, 1);
+    if (!this.exchanges.remove(exchange)) return;
     this.refund(exchange.bytes);
-    const next = this.#exchanges[PIPELINED_MAX - 1];
-    if (next !== undefined) this.#start(next);
-    if (this.#exchanges.length === 0) this.#onAnswered?.();
+    this.exchanges.goOn();
+    if (this.exchanges.areNone) this.#onAnswered?.();
     this.#turns.next();
   }
 }

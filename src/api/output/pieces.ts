@@ -12,15 +12,19 @@ export type Piece = string | Uint8Array;
 /** Lets other requests have their turn. All who write long answers have it in common. */
 export type TakeBreak = () => Promise<void>;
 
-const CHUNK_BYTES = 65_536;
+/** Of an answer on its way. */
+export const CHUNK_BYTES = 65_536;
 const PAGE_TRIES = 3;
 const PAGE_RETRY_MS = 500;
 
-/** What an answer in pieces keeps in memory until it is sent, beside the chunk that is under way. */
-const bytesInMemory = new WeakMap<Readable, number>();
+/**
+ * `inMemory`: bytes that an answer keeps until it is sent, beside the chunk that is under way. A member, no entry of a
+ * WeakMap: V8 keeps for one more cycle what enters one while it marks, so that answers piled up by the hundred.
+ */
+type AnswerStream = Readable & { inMemory?: number };
 
-export function bytesInMemoryOf(answer: Readable): number {
-  return bytesInMemory.get(answer) ?? 0;
+export function bytesInMemoryOf(answer: AnswerStream): number {
+  return answer.inMemory ?? 0;
 }
 
 /**
@@ -38,8 +42,9 @@ export async function sendPieces(
   reply.code(status).headers(headers).header('content-type', JSON_TYPE);
   // All of it: with its length, as any other answer.
   if (first.done === true) return reply.send(first.value);
-  const stream = Readable.from(continueWith(first.value, chunks), { objectMode: false, highWaterMark: CHUNK_BYTES });
-  bytesInMemory.set(stream, inMemory);
+  const options = { objectMode: false, highWaterMark: CHUNK_BYTES };
+  const stream: AnswerStream = Readable.from(continueWith(first.value, chunks), options);
+  stream.inMemory = inMemory;
   return reply.send(stream);
 }
 
@@ -92,11 +97,18 @@ async function* continueWith(first: Buffer, rest: AsyncGenerator<Buffer, Buffer>
   yield yield* rest;
 }
 
-/** Joins small pieces. The last chunk is returned. */
+/** Joins small pieces, and cuts what is longer than a chunk without copying it. The last chunk is returned. */
 async function* gather(pieces: AsyncIterable<Piece>): AsyncGenerator<Buffer, Buffer> {
   let parts: Piece[] = [];
   let length = 0;
   for await (const piece of pieces) {
+    if (typeof piece !== 'string' && piece.length > CHUNK_BYTES) {
+      yield join(parts);
+      yield* cutIntoChunks(piece);
+      parts = [];
+      length = 0;
+      continue;
+    }
     parts.push(piece);
     length += piece.length;
     if (length < CHUNK_BYTES) continue;
@@ -109,4 +121,11 @@ async function* gather(pieces: AsyncIterable<Piece>): AsyncGenerator<Buffer, Buf
 
 function join(parts: readonly Piece[]): Buffer {
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+}
+
+/** Views: nothing is copied. */
+export function* cutIntoChunks(bytes: Uint8Array): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+    yield Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(CHUNK_BYTES, bytes.length - at));
+  }
 }

@@ -11,6 +11,7 @@ import type {
   AcceptResult,
   AttemptToStore,
   EventPayload,
+  EventWithBody,
   NewDelivery,
   NewEvent,
   ResultToRecord,
@@ -51,9 +52,14 @@ export function packResult(method: string, result: unknown): { result: unknown; 
     const isPlain = paused.length === 0 && outcomes.every((outcome) => outcome.result === 'recorded');
     return { result: isPlain ? outcomes.length : result, transfer: [] };
   }
-  if (method !== 'readPayloads') return { result, transfer: [] };
   // Bodies just read from the database, each in a buffer of its own.
-  return { result, transfer: (result as EventPayload[]).map(({ body }) => body.buffer as ArrayBuffer) };
+  if (method === 'readPayloads') return { result, transfer: (result as EventPayload[]).flatMap(bodyOf) };
+  if (method === 'readEvent') return { result, transfer: bodyOf(result as EventWithBody | null) };
+  return { result, transfer: [] };
+}
+
+function bodyOf(event: { body: Uint8Array | null } | null): ArrayBuffer[] {
+  return event?.body == null ? [] : [event.body.buffer as ArrayBuffer];
 }
 
 export function unpackResult(method: string, packed: unknown): unknown {
