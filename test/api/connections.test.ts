@@ -240,24 +240,26 @@ test('a read that finds more than there is room for is refused, and leaves room'
   connection.socket.destroy();
 });
 
-test('a read begins when the answers before it have been written', async (t) => {
-  const metrics = holdMetrics();
-  const listening = await listen(t, { metricsText: metrics.metricsText });
-  const { api, port } = listening;
-  const read = await largeRead(listening);
-  const reading = t.mock.method(api.services.store, 'readEvent');
-  let requests = 0;
-  api.app.server.on('request', () => requests++);
-  const connection = new Connection(port);
-  await connection.send(METRICS + METRICS + read);
-  await until(() => requests === 3 && metrics.asked() === 2);
-  for (let turn = 0; turn < 5; turn++) await setImmediate();
-  assert.equal(reading.mock.callCount(), 0);
-  for (const answer of metrics.waiting) answer();
-  for (let n = 0; n < 3; n++) assert.equal((await connection.response()).status, 200);
-  assert.equal(reading.mock.callCount(), 1);
-  connection.socket.destroy();
-});
+for (const method of ['GET', 'HEAD']) {
+  test(`a read by ${method} begins when the answers before it have been written`, async (t) => {
+    const metrics = holdMetrics();
+    const listening = await listen(t, { metricsText: metrics.metricsText });
+    const { api, port } = listening;
+    const read = (await largeRead(listening)).replace('GET', method);
+    const reading = t.mock.method(api.services.store, 'readEvent');
+    let requests = 0;
+    api.app.server.on('request', () => requests++);
+    const connection = new Connection(port);
+    await connection.send(METRICS + METRICS + read);
+    await until(() => requests === 3 && metrics.asked() === 2);
+    for (let turn = 0; turn < 5; turn++) await setImmediate();
+    assert.equal(reading.mock.callCount(), 0);
+    for (const answer of metrics.waiting) answer();
+    for (let n = 0; n < 3; n++) assert.equal((await connection.response()).status, 200);
+    assert.equal(reading.mock.callCount(), 1);
+    connection.socket.destroy();
+  });
+}
 
 test('what an answer was made of does not stay with a connection that stays', async (t) => {
   const listening = await listen(t);
