@@ -18,7 +18,7 @@ export type Exchange = {
   goOn: (() => void) | null;
 };
 
-/** Each goes with its answer: the connection may be idle for hours then, and a reply keeps what its answer came of. */
+/** Each goes when it is answered: a reply holds what its answer was made of, and connections may be idle for hours. */
 export class Exchanges {
   readonly #underWay: Exchange[] = [];
   #hadLast = false;
