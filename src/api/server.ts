@@ -119,7 +119,7 @@ function addHooks(
       const beginRead = () => reads.enter(reply.raw, begin);
       if (request.routeOptions.config.scope === null) done();
       else if (!isRead(request)) begin();
-      // What it finds could not be sent before the answers that the caller asked for before, and would be held.
+      // What a read finds could not be sent before the answers to earlier requests of its connection: it would be held.
       else whenFirst(connections, reply, beginRead);
     };
     try {

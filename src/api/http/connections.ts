@@ -5,7 +5,7 @@ import type { Server, IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import { delay, type Clock, type Timer } from '../../runtime/clock.ts';
-import { begin, Exchanges, type Exchange } from './exchanges.ts';
+import { Exchanges, startWork, type Exchange } from './exchanges.ts';
 import { OF_ENDLESS_ANSWERS, TakePace } from './take-pace.ts';
 import { Turns } from './turns.ts';
 
@@ -129,7 +129,7 @@ export class Connection {
     const hasRoom = this.#holdFor(exchange, REQUEST_BYTES);
     response.on('close', () => this.#end(exchange));
     if (!isAlone || request.headers['transfer-encoding'] !== undefined) this.#turns.begin();
-    if (mayBegin) begin(exchange);
+    if (mayBegin) startWork(exchange);
     // The first read may have brought hundreds at once. They wait, but not where there is no room for them.
     else if (!hasRoom) this.socket.destroy();
   }

@@ -73,7 +73,7 @@ export class Exchanges {
   /** What waited for the end of one of them. */
   goOn(): void {
     const next = this.#underWay[PIPELINED_MAX - 1];
-    if (next !== undefined) begin(next);
+    if (next !== undefined) startWork(next);
     const [first] = this.#underWay;
     const goOn = first?.goOn;
     if (first !== undefined) first.goOn = null;
@@ -86,7 +86,7 @@ export class Exchanges {
   }
 }
 
-export function begin(exchange: Exchange): void {
+export function startWork(exchange: Exchange): void {
   const { start } = exchange;
   exchange.start = null;
   start?.();

@@ -39,8 +39,8 @@ export class ReadsAtOnce {
   }
 
   /**
-   * Another thread finds answers while this one writes those before. If each made way for the next at once, thousands
-   * of reads would be answered in one turn of the event loop, and nobody else in it.
+   * The store's thread finds answers while this thread writes earlier ones. If each answered read made way for the next
+   * at once, thousands of reads would be answered in one turn of the event loop, and no other request in it.
    */
   #countInTurn(): void {
     if (this.#begunInTurn++ > 0) return;

@@ -12,14 +12,14 @@ export type Piece = string | Uint8Array;
 /** Lets other requests have their turn. All who write long answers have it in common. */
 export type TakeBreak = () => Promise<void>;
 
-/** Of an answer on its way. */
+/** A long answer is made and sent in chunks of this length. */
 export const CHUNK_BYTES = 65_536;
 const PAGE_TRIES = 3;
 const PAGE_RETRY_MS = 500;
 
 /**
  * `inMemory`: bytes that an answer keeps until it is sent, beside the chunk that is under way. A member, no entry of a
- * WeakMap: V8 keeps for one more cycle what enters one while it marks, so that answers piled up by the hundred.
+ * WeakMap: what enters a WeakMap while V8 marks is kept for another cycle, and hundreds of sent answers piled up.
  */
 type AnswerStream = Readable & { inMemory?: number };
 

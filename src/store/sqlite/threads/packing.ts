@@ -53,12 +53,12 @@ export function packResult(method: string, result: unknown): { result: unknown; 
     return { result: isPlain ? outcomes.length : result, transfer: [] };
   }
   // Bodies just read from the database, each in a buffer of its own.
-  if (method === 'readPayloads') return { result, transfer: (result as EventPayload[]).flatMap(bodyOf) };
-  if (method === 'readEvent') return { result, transfer: bodyOf(result as EventWithBody | null) };
+  if (method === 'readPayloads') return { result, transfer: (result as EventPayload[]).flatMap(buffersOf) };
+  if (method === 'readEvent') return { result, transfer: buffersOf(result as EventWithBody | null) };
   return { result, transfer: [] };
 }
 
-function bodyOf(event: { body: Uint8Array | null } | null): ArrayBuffer[] {
+function buffersOf(event: { body: Uint8Array | null } | null): ArrayBuffer[] {
   return event?.body == null ? [] : [event.body.buffer as ArrayBuffer];
 }
 

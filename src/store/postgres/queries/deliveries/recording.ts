@@ -23,8 +23,8 @@ export const recordResults: Write<'recordResults'> = async (context, { results, 
   const atOnce = async (part: readonly PlainResult[]): Promise<void[]> => {
     const leftOfPart = await inPartitions(context, part, () => recordAtOnce(context, { results: part, health, now }));
     left.push(...leftOfPart);
-    // As it nearly always goes. Nothing can fail any more, so nobody hands them in again, and nothing need be kept: of
-    // what enters a WeakMap while V8 marks, all lives on for another cycle.
+    // As it nearly always goes. Nothing that follows can fail, so nobody hands these results in again, and `recorded`
+    // need not have them: what enters a WeakMap while V8 marks is kept by V8 for another cycle.
     areAllStored = leftOfPart.length === 0 && part.length === results.length;
     if (areAllStored) return [];
     const isLeft = new Set<ResultToRecord>(leftOfPart);
