@@ -197,6 +197,13 @@ describe('an event on its way', () => {
     await run('subscriptions', 'create', destination, 'order.**', '--filter', '{"$.total":{"$gte":100}}');
     const text = await run('explain', 'order.paid', '--data', '{"total":90}');
     assert.match(text, /^sub_\w+ {2}→ dst_\w+\n {2}✘ its filter does not hold\n {2}✘ \$\.total \$gte 100; found 90\n$/);
+    const unwanted = await run('publish', 'order.paid', '--data', '{"total":90}');
+    assert.match(
+      unwanted,
+      /^evt_\w+ {2}order\.paid {2}accepted; a running listen gets it, but no subscription wants it:\n/,
+    );
+    const [why] = unwanted.match(/explain --event evt_\w+$/m) as [string];
+    assert.equal(await run(...why.split(' ')), text);
     assert.equal((await row('explain', 'order.paid', '--data', '{"total":100}')).matches, true);
     for (const shape of [[], ['--json']]) {
       const exact = await run('explain', 'order.paid', '--data', '{"total":99.99999999999999999999}', ...shape);

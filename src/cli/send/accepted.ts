@@ -17,7 +17,8 @@ function describe({ event_id: id, type, deliveries }: AcceptedEvent): string {
   const width = terminalWidth() ?? Number.POSITIVE_INFINITY;
   const parts = [id, type, 'accepted'].map(printable);
   if (deliveries.length === 0) {
-    const hint = `no subscription wants it: ${printable(nextCommand(`explain --event ${id}`))}`;
+    // A listener's is no subscription: whoever has just seen it arrive there would take "nobody wants it" for false.
+    const hint = `a running listen gets it, but no subscription wants it:\n  ${explain(id)}`;
     return sentences(`${parts.join(GAP)}; ${hint}`, process.stdout);
   }
   const head = joinWithin(parts, { columns: width, gap: GAP });
@@ -27,4 +28,8 @@ function describe({ event_id: id, type, deliveries }: AcceptedEvent): string {
   });
   const more = deliveries.length > SHOWN_MAX ? [`  … and ${deliveries.length - SHOWN_MAX} more`] : [];
   return [...head, ...shown, ...more].join('\n');
+}
+
+function explain(id: string): string {
+  return printable(nextCommand(`explain --event ${id}`));
 }
