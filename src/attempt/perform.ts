@@ -92,7 +92,7 @@ export function createPerform(options: {
       const head = headOf(target, headers, request.payload.length);
       const deadline = begunAt + request.timeoutMs;
       const reply = await exchange({ request, target, head, deadline, abort, mayWrite });
-      end = endOfReply(reply, request.timeoutMs, clock.now());
+      end = endOfReply(reply, request.timeoutMs, clock);
     } catch (error) {
       if (!(error instanceof ConnectError)) onFault(error);
       end = endOfError(error);
@@ -161,7 +161,7 @@ function headOf(target: Target, headers: readonly string[], payloadBytes: number
   return `${head}content-length: ${payloadBytes}\r\n\r\n`;
 }
 
-function endOfReply(reply: Reply, timeoutMs: number, now: number): AttemptEnd {
+function endOfReply(reply: Reply, timeoutMs: number, clock: Pick<Clock, 'now'>): AttemptEnd {
   const { code, headers } = reply;
   const mayAskToWait = code === 429 || code === 503;
   return {
@@ -171,7 +171,7 @@ function endOfReply(reply: Reply, timeoutMs: number, now: number): AttemptEnd {
     responseBody: reply.body,
     responseBodyTruncated: reply.isBodyTruncated,
     error: clip(EXPLANATION_OF_END[reply.end](reply, timeoutMs)),
-    retryAfterAt: mayAskToWait ? findRetryAfter(headers!, now) : null,
+    retryAfterAt: mayAskToWait ? findRetryAfter(headers!, clock.now()) : null,
   };
 }
 

@@ -9,7 +9,7 @@ import type { DueWork, OpenDelivery } from '../model/delivery.ts';
 import type { DestinationLoad, DestinationWithKeys } from '../model/destination.ts';
 import type { Event } from '../model/event.ts';
 import { idShard, type DestinationId } from '../model/id.ts';
-import { delay, type Clock } from '../runtime/clock.ts';
+import { delay, type Clock, type Instant } from '../runtime/clock.ts';
 import { createLoop, type BackgroundStep, type Loop } from '../runtime/loop.ts';
 import type { Store } from '../store/store.ts';
 import { loadOf, type DestinationQueue } from './destination-queue.ts';
@@ -117,17 +117,17 @@ export class Dispatcher {
 
   /** Deliveries whose transaction has just been committed. Of thousands some a turn: each may need a queue made. */
   offer(deliveries: readonly OpenDelivery[], event: Event, body: Uint8Array): void {
-    const storedAt = this.#queues.instant().monotonic;
-    const offerFrom = (first: number): void => {
+    const storedAt = this.#queues.instant();
+    const offerFrom = (first: number, at: Instant): void => {
       const end = first + OFFERS_PER_TURN;
       // Bodies are kept also for those that wait in the store behind a thousand others: to read each again on
       // PostgreSQL took a fifth of the throughput as soon as one destination had so many.
-      const { soon, later } = this.#queues.offer(deliveries.slice(first, end), storedAt);
+      const { soon, later } = this.#queues.offer(deliveries.slice(first, end), storedAt.monotonic, at);
       if (soon + later > 0) this.#options.payloads.put(event, body, { uses: soon + later, mayStay: later > 0 });
       this.pump();
-      if (end < deliveries.length) this.#options.clock.afterTurn(() => offerFrom(end));
+      if (end < deliveries.length) this.#options.clock.afterTurn(() => offerFrom(end, this.#queues.instant()));
     };
-    offerFrom(0);
+    offerFrom(0, storedAt);
   }
 
   /** A delivery that somebody wants sent again, after the commit: a forced attempt, or a DLQ replay. */
@@ -223,18 +223,18 @@ export class Dispatcher {
       // Time has passed since the queue was found ready: its rate limit may have been lowered, its window be smaller.
       const taker = { mode: queue.mode, standing: queue.standing(at) };
       const isReady = queue.startableAt(at) <= at.monotonic && this.#slots.areFor(taker);
-      if (isReady) void this.#run(queue, queue.start(at));
-      this.#queues.update(queue, this.#queues.instant());
+      if (isReady) void this.#run(queue, queue.start(at), at);
+      this.#queues.update(queue, at);
     }
   }
 
-  /** One attempt, from its start until it is settled. Never rejects. */
-  async #run(queue: DestinationQueue, attempt: AttemptUnderWay): Promise<void> {
+  /** One attempt, from its start, which is now, until it is settled. Never rejects. */
+  async #run(queue: DestinationQueue, attempt: AttemptUnderWay, at: Instant): Promise<void> {
     const { pipeline, onError } = this.#options;
     this.#slots.take(attempt.taker);
     let dueAt: number | null;
     try {
-      const sent = await pipeline.send(queue, attempt);
+      const sent = await pipeline.send(queue, attempt, at);
       // Recording begins before the slot is free: the destination's next start must already know of this result.
       const recording = sent.result === null ? sent : pipeline.record(queue, attempt, sent);
       this.#leaveWire(queue, attempt);

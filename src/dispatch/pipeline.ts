@@ -57,13 +57,14 @@ export class AttemptPipeline {
     return this.#options.recorder.isWriting() && this.#options.ownership.isAlive();
   }
 
-  /** From the start to the end of the request. Rejects where the payload cannot be read just now. */
-  async send(queue: DestinationQueue, attempt: AttemptUnderWay): Promise<Sent | NotSent> {
+  /** From its start, which is now, to the end of the request. Rejects where the payload cannot be read just now. */
+  async send(queue: DestinationQueue, attempt: AttemptUnderWay, startedAt: Instant): Promise<Sent | NotSent> {
     const { clock, payloads } = this.#options;
-    if (!this.#isStillWanted(queue, attempt, clock.now())) return NOT_OURS;
+    if (!this.#isStillWanted(queue, attempt, startedAt.now)) return NOT_OURS;
     const found = payloads.get(attempt.delivery.eventId);
-    const payload = found instanceof Promise ? await found : found;
-    const at = instantOf(clock);
+    const isAwaited = found instanceof Promise;
+    const payload = isAwaited ? await found : found;
+    const at = isAwaited ? instantOf(clock) : startedAt;
     const refusal = this.#lastLook(queue, attempt, at);
     if (payload === null) return NOT_OURS;
     if (refusal !== null) return refusal;
