@@ -2,7 +2,8 @@
 import type { DestinationId, SigningKeyId } from './id.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 
-export type DestinationStatus = 'active' | 'paused';
+export const DESTINATION_STATUSES = ['active', 'paused'] as const;
+export type DestinationStatus = (typeof DESTINATION_STATUSES)[number];
 export const PAUSED_REASONS = ['manual', 'failing', 'gone'] as const;
 export type PausedReason = (typeof PAUSED_REASONS)[number];
 /** `svix`: what Svix calls the headers of a signature is sent too, for receivers that ask for those names. */

@@ -2,6 +2,7 @@ import { Type } from './type.ts';
 import type { Static } from 'typebox';
 import { SECRET_BYTES_MAX, SECRET_BYTES_MIN } from '../input/signing-secret.ts';
 import {
+  DESTINATION_STATUSES,
   HEADERS_MAX,
   MAX_IN_FLIGHT_DEFAULT,
   METADATA_BYTES_MAX,
@@ -108,7 +109,7 @@ const urlText = Type.String({
   examples: ['https://example.com/webhooks'],
 });
 const url = shownAs(urlText, { ...urlText, format: 'uri', maxLength: URL_LENGTH_MAX });
-export const destinationStatus = named('DestinationStatus', oneOf(['active', 'paused']));
+export const destinationStatus = named('DestinationStatus', oneOf(DESTINATION_STATUSES));
 
 const SECRET_EXAMPLE = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw8M1Zu3M1f0I=';
 

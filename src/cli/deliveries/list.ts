@@ -1,9 +1,8 @@
 import type { Delivery } from '../../../sdk/typescript/src/postrider.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../model/delivery.ts';
 import { listCommand } from '../api/list-command.ts';
 import { whereGiven } from '../command.ts';
 import { DELIVERY_FLAGS, deliveryColumns, readDeliveryFlags } from './delivery-columns.ts';
-
-const STATUSES = ['pending', 'retrying', 'succeeded', 'dead'] as const;
 
 export const listDeliveriesCommand = listCommand<Delivery>({
   name: 'deliveries list',
@@ -14,12 +13,12 @@ export const listDeliveriesCommand = listCommand<Delivery>({
     'deliveries list --watch',
   ],
   flags: {
-    status: { type: 'string', meaning: 'only those of this status', value: 'STATUS', options: STATUSES },
+    status: { type: 'string', meaning: 'only those of this status', value: 'STATUS', options: DELIVERY_STATUSES },
     ...DELIVERY_FLAGS,
   },
   nouns: 'deliveries',
   list: ({ client, line }, page, signal) => {
-    const status = line.textOf('status') as (typeof STATUSES)[number] | null;
+    const status = line.textOf('status') as DeliveryStatus | null;
     return client.deliveries.list({ ...page, ...readDeliveryFlags(line), ...whereGiven({ status }) }, { signal });
   },
   columns: deliveryColumns,

@@ -1,6 +1,7 @@
 // What can be said of a destination when it is made or changed.
 import type { DestinationPatch } from '../../../sdk/typescript/src/postrider.ts';
 import { UsageError } from '../../config.ts';
+import { SIGNATURE_STYLES } from '../../model/destination.ts';
 import { whereGiven, type CommandLine, type Flag } from '../command.ts';
 import { jsonObjectOf, valueOf } from '../input/json-flag.ts';
 
@@ -19,7 +20,7 @@ export const DESTINATION_FLAGS = {
     type: 'string',
     meaning: 'svix: Svix’s headers too, for receivers that come from there',
     value: 'STYLE',
-    options: ['standard', 'svix'],
+    options: SIGNATURE_STYLES,
   },
 } as const satisfies Record<string, Flag>;
 

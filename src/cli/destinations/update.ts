@@ -1,9 +1,8 @@
 import { UsageError } from '../../config.ts';
+import { DESTINATION_STATUSES, type DestinationStatus } from '../../model/destination.ts';
 import { idOf, printResult, serviceCommand } from '../api/service-command.ts';
 import { whereGiven } from '../command.ts';
 import { DESTINATION_FLAGS, readDestinationFlags } from './destination-flags.ts';
-
-const STATUSES = ['active', 'paused'] as const;
 
 export const updateDestinationCommand = serviceCommand(
   {
@@ -16,7 +15,12 @@ export const updateDestinationCommand = serviceCommand(
     ],
     flags: {
       endpoint: { type: 'string', meaning: 'where it gets events from now on', value: 'URL', param: 'url' },
-      status: { type: 'string', meaning: 'paused: holds its deliveries back', value: 'STATUS', options: STATUSES },
+      status: {
+        type: 'string',
+        meaning: 'paused: holds its deliveries back',
+        value: 'STATUS',
+        options: DESTINATION_STATUSES,
+      },
       ...DESTINATION_FLAGS,
     },
     words: ['ID'],
@@ -25,7 +29,7 @@ export const updateDestinationCommand = serviceCommand(
     const { client, line } = asking;
     const id = idOf(line, { prefix: 'dst', noun: 'destination' });
     const url = line.textOf('endpoint');
-    const status = line.textOf('status') as (typeof STATUSES)[number] | null;
+    const status = line.textOf('status') as DestinationStatus | null;
     const patch = { ...whereGiven({ url, status }), ...(await readDestinationFlags(line)) };
     if (Object.keys(patch).length === 0) throw new UsageError('say what to change: --status, --endpoint, --name, …');
     const destination = await client.destinations.update(id, patch);

@@ -1,10 +1,10 @@
 import { UsageError } from '../../config.ts';
+import { DEAD_REASONS, type DeadReason } from '../../model/delivery.ts';
 import { idOf, printResult, serviceCommand, type Asking } from '../api/service-command.ts';
 import { BULK_FLAGS, followOperation, perSecondOf, refuseBesideId } from '../bulk/bulk-flags.ts';
 import { whereGiven } from '../command.ts';
 import { readRange } from '../input/time-flag.ts';
 
-const REASONS = ['exhausted', 'gone', 'destination_deleted', 'expired', 'backlog_full'] as const;
 const FOR_MANY = ['all', 'destination', 'type', 'reason', ...Object.keys(BULK_FLAGS)];
 const CHOOSING = ['all', 'destination', 'type', 'reason', 'since', 'until'];
 
@@ -26,7 +26,7 @@ export const replayDeadCommand = serviceCommand(
         type: 'string',
         meaning: 'only those that are dead because of this',
         value: 'REASON',
-        options: REASONS,
+        options: DEAD_REASONS,
         param: 'dead_reason',
       },
       ...BULK_FLAGS,
@@ -53,7 +53,7 @@ async function replayMany(asking: Asking): Promise<number | void> {
     ...whereGiven({
       destination_id: line.textOf('destination'),
       event_type: line.textOf('type'),
-      dead_reason: line.textOf('reason') as (typeof REASONS)[number] | null,
+      dead_reason: line.textOf('reason') as DeadReason | null,
     }),
     per_second: perSecondOf(line),
   };

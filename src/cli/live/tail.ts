@@ -1,5 +1,7 @@
 // Follows what happens in the service, a line for each message, over restarts of the service.
 import type { StreamMessage } from '../../../sdk/typescript/src/postrider.ts';
+import { DELIVERY_STATUSES } from '../../model/delivery.ts';
+import { DESTINATION_STATUSES } from '../../model/destination.ts';
 import { serviceCommand, type Asking } from '../api/service-command.ts';
 import { whereGiven } from '../command.ts';
 import { nextEnd } from '../end.ts';
@@ -9,7 +11,7 @@ import { createLink } from './link.ts';
 import { formatMessage } from './message-line.ts';
 
 const KINDS = ['event', 'attempt', 'delivery', 'destination'] as const;
-const STATUSES = ['pending', 'retrying', 'succeeded', 'dead', 'active', 'paused'] as const;
+const STATUSES = [...DELIVERY_STATUSES, ...DESTINATION_STATUSES] as const;
 type Kind = (typeof KINDS)[number];
 
 export const tailCommand = serviceCommand(
