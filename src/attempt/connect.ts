@@ -49,6 +49,9 @@ const NEXT_ADDRESS_MS = 250;
 const ADDRESSES_TRIED_MAX = 6;
 /** Where there is no IPv6, say, which explains nothing if the host refused at its IPv4 address. */
 const OF_OUR_SIDE = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+/** Each takes about a tenth of a millisecond: the socket, its timers, the system's call. */
+const SOCKETS_PER_TURN = 16;
+/** Each takes a millisecond or two. */
 const HANDSHAKES_PER_TURN = 4;
 /** What a hostile host could keep this thread busy with. */
 const TLS_OPTIONS = {
@@ -67,7 +70,7 @@ export function createConnect(parts: {
   readingTime: ReadingTime;
 }): Connect {
   const { guard, resolver, clock, readingTime } = parts;
-  const pace = createPace(clock);
+  const [sockets, handshakes] = [createPace(clock, SOCKETS_PER_TURN), createPace(clock, HANDSHAKES_PER_TURN)];
   // Made at the first use (it reads all root certificates, NODE_EXTRA_CA_CERTS among them) and then shared.
   let secureContext: SecureContext | undefined;
 
@@ -83,13 +86,14 @@ export function createConnect(parts: {
   const connectWithin = async (run: Run, options: ConnectOptions): Promise<Link> => {
     const addresses = await findAddresses(run, options);
     run.phase = 'connecting';
+    await run.within(sockets());
     const tcp = await run.within(connectFirst(run, addresses, options.target));
     const intake = new Intake(tcp, readingTime);
     if (!options.target.isHttps) return { socket: tcp, intake, tls: null };
     const tls = new TlsStream(intake);
     run.phase = 'the TLS handshake';
     secureContext ??= createSecureContext(TLS_OPTIONS);
-    await run.within(pace());
+    await run.within(handshakes());
     const socket = await run.within(shakeHands(run, { tcp, tls }, { ...options, secureContext }));
     return { socket, intake, tls };
   };
@@ -109,14 +113,14 @@ export function createConnect(parts: {
 }
 
 /**
- * A handshake takes a millisecond or two of CPU, and a thousand destinations may need one at the same moment: a few
- * begin in each turn of the event loop, so that nothing else waits for all of them. Those that hang keep nobody back.
+ * A thousand destinations may need a connection at the same moment: some begin in each turn of the event loop, so that
+ * nothing else waits for all of them. Those that hang keep nobody back.
  */
-function createPace(clock: Clock): () => Promise<void> {
+function createPace(clock: Clock, perTurn: number): () => Promise<void> {
   let waiting: (() => void)[] = [];
   const startSome = (): void => {
-    for (const start of waiting.slice(0, HANDSHAKES_PER_TURN)) start();
-    waiting = waiting.slice(HANDSHAKES_PER_TURN);
+    for (const start of waiting.slice(0, perTurn)) start();
+    waiting = waiting.slice(perTurn);
     if (waiting.length > 0) clock.afterTurn(startSome);
   };
   return () =>

@@ -205,8 +205,8 @@ export class Dispatcher {
   /**
    * Starts attempts while there are slots, and destinations that may. To be called also when results can be stored
    * again, and when the lease was renewed. After so many of them all else gets its turn, whatever made them possible: a
-   * start takes up to a tenth of a millisecond (a socket, a signature), and an event may have thousands of deliveries.
-   * Answers that come a thousand at a time, each letting another attempt start, would go on coming so.
+   * start takes some hundredths of a millisecond (a signature, a request), and an event may have thousands of
+   * deliveries. Answers that come a thousand at a time, each letting another attempt start, would go on coming so.
    */
   pump(): void {
     while (this.#starts < STARTS_MAX) {

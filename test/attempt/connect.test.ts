@@ -1,7 +1,7 @@
 // Connecting: names through a name server of the tests' own, sockets and handshakes with real servers on loopback.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, Socket, type AddressInfo } from 'node:net';
 import { describe, test, type TestContext } from 'node:test';
 import { setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { ConnectError, createConnect, type Connect } from '../../src/attempt/connect.ts';
@@ -12,7 +12,7 @@ import { parseTarget } from '../../src/attempt/target.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { startDeafServer } from './deaf-server.ts';
 import { startDnsServer, type Answer, type DnsServer } from './dns-server.ts';
-import { arrival, until } from './event-loop.ts';
+import { arrival, turn, until } from './event-loop.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { certificate, hasIPv6, startReceiver, testCa, type Certificate, type Receiver } from './receiver.ts';
 import { watchSockets } from './watch-sockets.ts';
@@ -288,19 +288,19 @@ describe('TLS', () => {
     ] as const;
     for (const [i, [trouble, message]] of troubles.entries()) {
       const sockets = watchSockets(t);
-      let begin: (() => void) | null = null;
+      // The socket's turn comes first, then the handshake's.
+      const turns: (() => void)[] = [];
       const afterTurn: Clock['afterTurn'] = (callback) => {
-        if (begin === null) begin = callback;
-        else systemClock.afterTurn(callback);
+        if (turns.push(callback) !== 2) systemClock.afterTurn(callback);
       };
       const { connect } = await setUp(t, { clock: { ...systemClock, afterTurn } });
       const failure = failureOf(connect(`https://127.0.0.1:${receiver.port}/`));
       await receiver.connected(i + 1);
-      await until(() => begin !== null);
+      await until(() => turns.length === 2);
       const closed = new Promise((resolve) => sockets[0]!.once('close', resolve));
       trouble(receiver.sockets[i]!);
       await closed;
-      begin!();
+      turns[1]!();
       assert.deepEqual(await failure, { outcome: 'tls_failed', message });
     }
   });
@@ -375,6 +375,20 @@ describe('a host that would keep us busy with TLS', () => {
 });
 
 describe('time and abort', () => {
+  test('of hundreds at once a few begin in each turn of the event loop', async (t) => {
+    const receiver = await start(t);
+    const { connect } = await setUp(t);
+    const begun = t.mock.method(Socket.prototype, 'connect').mock;
+    const opened = Promise.all(Array.from({ length: 100 }, () => connect(`http://127.0.0.1:${receiver.port}/`)));
+    const perTurn: number[] = [];
+    for (let before = 0; before < 100; before = begun.callCount()) {
+      await turn();
+      perTurn.push(begun.callCount() - before);
+    }
+    assert.ok(Math.max(...perTurn) <= 16, perTurn.join(' '));
+    await opened;
+  });
+
   test('a handshake that hangs ends with the budget, and its socket with it', async (t) => {
     const receiver = await start(t);
     const clock = new ManualClock();
