@@ -2,7 +2,7 @@
 import type { Answer } from '../api/services.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import { SHARD_COUNT, idTime, type DestinationId } from '../model/id.ts';
-import { endedBy, type Observer, type FinishedAttempt } from '../model/observer.ts';
+import { endedBy, type EndedUnsent, type FinishedAttempt, type Observer, type Scheduled } from '../model/observer.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
@@ -87,8 +87,9 @@ function cacheFor<T>(clock: Clock, lifetimeMs: number, read: () => T): () => T {
   };
 }
 
-// What the log says of attempts. The history is in the store, so at `info` only what somebody may have to act on gets a
-// line: a delivery that ends dead, and failed attempts, as many a second as a person could read.
+// What the log says of attempts and of deliveries that end without one. The history is in the store, so at `info` only
+// what somebody may have to act on gets a line: a delivery that ends dead, and failed attempts, as many a second as a
+// person could read.
 
 /** Failed attempts of one destination that get a line within a second; the rest of them are counted. */
 const FAILURES_TOLD_MAX = 10;
@@ -112,6 +113,24 @@ export class AttemptLog {
     else if (isFailed && this.#isTold(finished.delivery.destinationId))
       this.#log.info(describe(finished), 'attempt failed');
     else if (this.#log.isLevelEnabled('debug')) this.#log.debug(describe(finished), 'attempt');
+  }
+
+  /** Of a backlog that is full: each delivery that it had no room for. */
+  noteBornDead({ event, deliveries, backlogFull }: Pick<Scheduled, 'event' | 'deliveries' | 'backlogFull'>): void {
+    if (backlogFull.size === 0) return;
+    for (const { id, destinationId } of deliveries) {
+      if (!backlogFull.has(id)) continue;
+      const of = { delivery: id, event: event.id, destination: destinationId };
+      this.#log.info({ ...of, status: 'dead', dead_reason: 'backlog_full' }, 'delivery dead');
+    }
+  }
+
+  /** One line for those of a destination that a step has ended: a deleted one may have had millions. */
+  noteEnded(ended: readonly EndedUnsent[]): void {
+    for (const { destinationId, deadReason, count } of ended) {
+      const of = { destination: destinationId, count };
+      this.#log.info({ ...of, status: 'dead', dead_reason: deadReason }, 'deliveries dead without an attempt');
+    }
   }
 
   /** Says how many failed attempts of this second had no line; then a new second begins. To be called at a stop too. */

@@ -107,7 +107,11 @@ function createParts(base: Base) {
   const notices = createNotices(base, () => ({ acceptor, follower, ownership: cluster.ownership }));
   const observer = observeAll([
     createMeter(base.metrics),
-    { attempted: (finished) => attemptLog.note(finished) },
+    {
+      scheduled: (scheduled) => attemptLog.noteBornDead(scheduled),
+      attempted: (finished) => attemptLog.note(finished),
+      ended: (ended) => attemptLog.noteEnded(ended),
+    },
     ...stats.observers,
     hub.observer,
     notices.observer,

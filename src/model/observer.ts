@@ -1,7 +1,7 @@
 // What the core tells whoever watches: metrics, logs, statistics, streams. Told after the commit, in the turn in which
 // it is known, so an observer is quick, never throws, never waits, and keeps none of the bytes that it is shown.
 import type { AttemptResult, AttemptTrigger } from './attempt.ts';
-import type { DeliveryOrigin, OpenDelivery } from './delivery.ts';
+import type { DeadReason, DeliveryOrigin, OpenDelivery } from './delivery.ts';
 import type { DestinationWithKeys, FailureStreak } from './destination.ts';
 import type { Event } from './event.ts';
 import type { DeliveryId, DestinationId, SubscriptionId } from './id.ts';
@@ -41,7 +41,7 @@ export function endedBy({ delivery, decision }: FinishedAttempt): Decision['stat
 }
 
 /** Deliveries of one destination that ended `dead` without an attempt: expired, or their destination was deleted. */
-export type EndedUnsent = { environment: number; destinationId: DestinationId; count: number };
+export type EndedUnsent = { environment: number; destinationId: DestinationId; deadReason: DeadReason; count: number };
 
 export type Observer = {
   scheduled?: (scheduled: Scheduled) => void;

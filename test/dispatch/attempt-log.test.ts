@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { pino } from 'pino';
 import { AttemptLog, createMeter } from '../../src/app/observers.ts';
-import type { FinishedAttempt } from '../../src/model/observer.ts';
+import type { FinishedAttempt, Scheduled } from '../../src/model/observer.ts';
 import { createIds } from '../../src/runtime/ids.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
@@ -57,6 +57,29 @@ function finished(outcome: 'succeeded' | 'reset', destinationId = first): Finish
   };
 }
 
+function scheduled(fates: readonly ('stored' | 'dead')[]): Scheduled {
+  const made = fates.map((fate) => ({
+    fate,
+    delivery: { id: ids.next('dlv'), destinationId: first, subscriptionId: ids.next('sub') },
+  }));
+  return {
+    origin: 'event',
+    event: {
+      id: ids.next('evt'),
+      environment: 1,
+      type: 'order.paid',
+      idempotencyKey: null,
+      occurredAt: clock.now(),
+      createdAt: clock.now(),
+      traceparent: null,
+    },
+    body: new Uint8Array(),
+    deliveries: made.map(({ delivery }) => delivery),
+    backlogFull: new Set(made.flatMap(({ fate, delivery }) => (fate === 'dead' ? [delivery.id] : []))),
+    dueAt: clock.now(),
+  };
+}
+
 beforeEach(() => {
   lines = [];
 });
@@ -89,6 +112,31 @@ describe('at level info', () => {
       log.note({ ...failed, decision: { ...failed.decision!, status: 'dead', deadReason: 'exhausted', dueAt: null } });
     }
     assert.equal(lines.filter(({ dead_reason }) => dead_reason === 'exhausted').length, 50);
+  });
+
+  test('every delivery that its destination had no room for has a line', () => {
+    const accepted = scheduled(['stored', 'stored', 'dead', 'dead']);
+    createAttemptLog('info').noteBornDead(accepted);
+    assert.deepEqual(
+      lines.map(({ delivery, event, destination, dead_reason }) => ({ delivery, event, destination, dead_reason })),
+      accepted.deliveries.slice(2).map(({ id }) => {
+        return { delivery: id, event: accepted.event.id, destination: first, dead_reason: 'backlog_full' };
+      }),
+    );
+  });
+
+  test('those that ended without an attempt have one line together, with their reason', () => {
+    createAttemptLog('info').noteEnded([
+      { environment: 1, destinationId: first, deadReason: 'expired', count: 3 },
+      { environment: 1, destinationId: second, deadReason: 'destination_deleted', count: 200 },
+    ]);
+    assert.deepEqual(
+      lines.map(({ destination, dead_reason, count }) => [destination, dead_reason, count]),
+      [
+        [first, 'expired', 3],
+        [second, 'destination_deleted', 200],
+      ],
+    );
   });
 
   test('what was left out is told at a stop, too', () => {
@@ -135,23 +183,6 @@ test('the span of a delivery is told once: not again for a forced attempt that l
 
 test('the metric of deliveries that ended counts those that their destination had no room for', async () => {
   const metrics = createMetrics('0.0.0');
-  const [id, more] = [ids.next('dlv'), ids.next('dlv')];
-  const deliveries = [id, more].map((one) => ({ id: one, destinationId: first, subscriptionId: ids.next('sub') }));
-  createMeter(metrics).scheduled!({
-    origin: 'event',
-    event: {
-      id: ids.next('evt'),
-      environment: 1,
-      type: 'order.paid',
-      idempotencyKey: null,
-      occurredAt: clock.now(),
-      createdAt: clock.now(),
-      traceparent: null,
-    },
-    body: new Uint8Array(),
-    deliveries,
-    backlogFull: new Set([more]),
-    dueAt: clock.now(),
-  });
+  createMeter(metrics).scheduled!(scheduled(['stored', 'dead']));
   assert.match(await metrics.registry.metrics(), /^postrider_deliveries_finished_total\{status="dead"\} 1$/m);
 });

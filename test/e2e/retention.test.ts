@@ -38,6 +38,12 @@ test('bodies are erased, what is unfinished expires, and then the rows go', asyn
     const expired = await api.deliveryEnds(id);
     assert.deepEqual([expired.status, expired.dead_reason, expired.next_attempt_at], ['dead', 'expired', null]);
   }
+  const isTold = (line: Record<string, unknown>): boolean =>
+    line['destination'] === paused.id && line['dead_reason'] === 'expired' && line['count'] === 1;
+  await api.eventually(
+    async () => service.logEntries(),
+    (lines) => lines.some(isTold),
+  );
   assert.equal((await api.delivery(delivered)).status, 'succeeded');
   assert.equal((await api.delivery(dead)).dead_reason, 'exhausted');
   for (const id of [delivered, retrying, dead, held]) {

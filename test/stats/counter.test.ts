@@ -164,7 +164,7 @@ describe('what is counted', () => {
     // A second attempt tells nothing of how long the first took to start.
     const second = attempted('timed_out');
     one.counter.attempted({ ...second, delivery: { ...second.delivery, attemptCount: 1 } });
-    one.counter.ended([{ environment: LIVE, destinationId: destination, count: 7 }]);
+    one.counter.ended([{ environment: LIVE, destinationId: destination, deadReason: 'expired', count: 7 }]);
     await one.write();
     for (const subject of [ALL, { kind: 'destination', subject: destination } as const]) {
       const counts = await total(new Process(store, clock), subject);

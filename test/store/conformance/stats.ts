@@ -29,9 +29,11 @@ export function testStats(makeScene: MakeScene): void {
     await scene.record(result(deliveries[0]!.id, 0, succeed()));
     await scene.store.deleteDestination({ environment: LIVE, id: deleted, now: scene.now });
     const ended = await scene.store.endDeletedDeliveries({ now: scene.now, budgetMs: 1_000 });
-    assert.deepEqual(ended.ended, [{ environment: LIVE, destinationId: deleted, count: 2 }]);
+    assert.deepEqual(ended.ended, [
+      { environment: LIVE, destinationId: deleted, deadReason: 'destination_deleted', count: 2 },
+    ]);
     const expired = await scene.store.eraseBodies({ cutoff: START + 1, now: scene.now, budgetMs: 1_000 });
-    assert.deepEqual(expired.ended, [{ environment: LIVE, destinationId: kept, count: 2 }]);
+    assert.deepEqual(expired.ended, [{ environment: LIVE, destinationId: kept, deadReason: 'expired', count: 2 }]);
   });
 }
 

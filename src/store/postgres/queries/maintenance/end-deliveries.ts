@@ -1,7 +1,7 @@
 // Ending unfinished deliveries without an attempt: because their event has expired, or their destination is gone.
 import { formatId, idTime, type DestinationId } from '../../../../model/id.ts';
 import { endByDeletion, expire } from '../../../../model/transitions.ts';
-import { DEAD } from '../../../rows/codec.ts';
+import { deadReasonCode, nameOrNull } from '../../../rows/codec.ts';
 import { toEnding } from '../../../rows/delivery-rows.ts';
 import type { EndedTally } from '../../../rows/ended-unsent.ts';
 import { withPartitions } from '../../bisect.ts';
@@ -40,7 +40,7 @@ export async function endDeliveries(
       return done;
     }),
   );
-  for (const row of moved) if (row.status === DEAD) ended.add(row.destination_id, row.environment);
+  for (const row of moved) ended.add(row.destination_id, row.environment, nameOrNull(deadReasonCode, row.dead_reason));
   return moved.length;
 }
 

@@ -30,7 +30,7 @@ export const endDeletedDeliveries: Write<'endDeletedDeliveries'> = (context, { b
     for (const row of open) {
       const ended = endByDeletion({ ...toEnding(row), updatedAt: row.updated_at }, destination.deleted_at);
       writeState(context, row.id, ended, ended.updatedAt);
-      if (ended.status === 'dead') tally.add(destination.id, destination.environment);
+      tally.add(destination.id, destination.environment, ended.deadReason);
     }
     if (open.length < ROWS_PER_STEP) sql(SETTLE).run(destination.key);
     return open.length;

@@ -65,6 +65,6 @@ function expireDelivery(
   const expired = expire(toEnding(row), now);
   writeState(context, row.id, expired, now);
   context.backlog.add(row.destination, row.environment, -1);
-  if (expired.status === 'dead') ended.add(row.destination_id, row.environment);
+  ended.add(row.destination_id, row.environment, expired.deadReason);
   return 1;
 }
