@@ -31,8 +31,11 @@ export function DestinationPicker({ label, any, value, onChange }: Props) {
   const text = typed?.trim() ?? '';
   const { choices, said, goOn } = useChoices(text, isOpen);
   const items = text === '' ? [{ id: ANY, label: any }, ...choices] : choices;
-  // Enter would leave what is typed, and send the form around it as if nothing were.
-  const keepOpen = (event: KeyboardEvent & { preventBaseUIHandler: () => void }): void => {
+  const keep = (event: KeyboardEvent & { preventBaseUIHandler: () => void }): void => {
+    // Escape would take back what was chosen: what was about one destination would then be about all of them. As it is,
+    // it closes the dialog around the field.
+    if (event.key === 'Escape' && !isOpen) event.preventBaseUIHandler();
+    // Enter would leave what is typed, and send the form around it as if nothing were.
     if (event.key !== 'Enter' || !isOpen) return;
     event.preventDefault();
     if (items.length === 0) event.preventBaseUIHandler();
@@ -66,7 +69,7 @@ export function DestinationPicker({ label, any, value, onChange }: Props) {
           className="input"
           placeholder={any}
           spellCheck={false}
-          onKeyDown={keepOpen}
+          onKeyDown={keep}
           // What is written then replaces the name that is there, as it does after Tab.
           onClick={({ currentTarget }) => typed === null && currentTarget.select()}
         />

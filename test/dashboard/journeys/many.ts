@@ -145,6 +145,28 @@ journey(
   },
 );
 
+journey('Escape closes what is open, and takes no chosen destination back', async ({ page }) => {
+  const { brokenDestination } = traffic();
+  const asked: { destination_ids?: string[] }[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST') asked.push(request.postDataJSON() as (typeof asked)[number]);
+  });
+  await page.goto('/test/events');
+  await page.getByRole('button', { name: 'Replay many' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Replay events' });
+  const to = dialog.getByRole('combobox', { name: 'To' });
+  await keyboard.find(to, brokenDestination.id, 'Northwind warehouse');
+  await page.waitForRequest((request) => request.postData()?.includes(brokenDestination.id) === true);
+  await to.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual(asked.at(-1)?.destination_ids, [brokenDestination.id]);
+  await page.goto(`/test/deliveries?destination_id=${brokenDestination.id}`);
+  const field = page.getByRole('combobox', { name: 'Destination', exact: true });
+  await page.locator('[role=combobox][value="Northwind warehouse"]').waitFor();
+  await field.press('Escape');
+  assert.equal(await field.inputValue(), 'Northwind warehouse');
+});
+
 journey('a search of destinations says how many it looked at, and goes on to the oldest', async ({ page }) => {
   await serveMany(page);
   await page.goto('/test');
