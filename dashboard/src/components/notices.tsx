@@ -1,5 +1,6 @@
 // Short messages about what was just done, or was refused; they are read out, and go by themselves.
 import { createContext, useCallback, useContext, useState, type ReactNode } from 'react';
+import { createPortal } from 'react-dom';
 import { sentence } from '../words/sentence.ts';
 
 const SHOWN_MS = 6_000;
@@ -39,13 +40,17 @@ export function NoticeProvider({ children }: { children: ReactNode }) {
   return (
     <NoticeContext value={show}>
       {children}
-      <div className="notices" role="status">
-        {notices.map(({ id, text, isRefusal }) => (
-          <div key={id} className={isRefusal ? 'refusal' : undefined}>
-            {text}
-          </div>
-        ))}
-      </div>
+      {createPortal(
+        // Beside the page, which a dialog covers. Without aria-live, said or not, a dialog hides it from screen readers.
+        <div className="notices" role="status" aria-live="polite">
+          {notices.map(({ id, text, isRefusal }) => (
+            <div key={id} className={isRefusal ? 'refusal' : undefined}>
+              {text}
+            </div>
+          ))}
+        </div>,
+        document.body,
+      )}
     </NoticeContext>
   );
 }

@@ -106,6 +106,18 @@ journey('what a dialog shows after its form has the focus, and gives it back', a
   await page.getByRole('button', { name: 'Replay many' }).and(isFocused).waitFor();
 });
 
+journey('what is said while a dialog is open is heard, and seen above it', async ({ page }) => {
+  await page.goto('/test/keys');
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).click();
+  // A role is not found in what is hidden from screen readers, nor is covered what can be pressed.
+  await page
+    .getByRole('status')
+    .getByText(/^Copied\.|does not let this page copy/)
+    .click({ trial: true });
+});
+
 journey('Tab goes through a page in the order in which it is read, and the focus is seen', async ({ page }) => {
   const { deadId, brokenDestination } = traffic();
   for (const path of ['', '/deliveries', `/deliveries/${deadId}`, `/destinations/${brokenDestination.id}`, '/dlq']) {
