@@ -25,6 +25,9 @@ export function SignInPage() {
 const LATE_LINK =
   'That link has been used or is too old: each works once, within ten minutes of the start. An API key always works.';
 
+const NOT_KEPT =
+  'The key is valid, but this browser refuses the cookie that keeps the session. Allow cookies here and try again.';
+
 type Props = {
   mode: Mode | undefined;
   /** Why one has to sign in, where that is not plain. */
@@ -65,7 +68,8 @@ function KeyForm({ asked, onDone }: { asked: Mode; onDone: Props['onDone'] }) {
     const { mode } = await signIn(key.trim());
     // Who was signed in before may still be on its way, and would be taken for the answer to who is now.
     await client.cancelQueries({ queryKey: sessionsQuery.queryKey });
-    await client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+    const sessions = await client.fetchQuery({ ...sessionsQuery, staleTime: 0 });
+    if (!sessions.some((session) => session.mode === mode)) throw new Error(NOT_KEPT);
     await onDone(mode);
   });
   return (

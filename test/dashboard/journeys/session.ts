@@ -154,6 +154,23 @@ journey(
 );
 
 journey(
+  'who signs in with a browser that refuses the cookie is told so',
+  async ({ page }) => {
+    await page.route('**/session', async (route) => {
+      const response = await route.fetch();
+      await page.context().clearCookies();
+      await route.fulfill({ status: response.status(), json: await response.json() });
+    });
+    await page.goto('/sign-in');
+    await page.getByLabel('API key').fill(await createKey(service, 'test'));
+    await page.keyboard.press('Enter');
+    await page.getByText('this browser refuses the cookie').waitFor();
+    await page.getByRole('heading', { name: 'Sign in to Postrider' }).waitFor();
+  },
+  { scopes: null },
+);
+
+journey(
   'a key of the other environment leads there, also from where a session has ended',
   async ({ page }) => {
     await page.goto('/test/events');
