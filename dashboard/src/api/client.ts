@@ -2,6 +2,7 @@
 // that a script of this page sends it. A refusal is thrown as an ApiError.
 import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.d.ts';
+import { noteServiceTime } from './service-time.ts';
 
 export type Mode = 'live' | 'test';
 export type Schemas = components['schemas'];
@@ -81,6 +82,7 @@ export async function fetchOrFail(request: Request, more = ''): Promise<Response
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiError(0, { code: 'unreachable', message: `The service does not answer.${more}` });
   });
+  noteServiceTime(response.headers.get('date'));
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
   if (!response.ok || response.status === 204 || isJson) return response;
   const message = `What answered is not Postrider: a gateway before it, which may want you to sign in there.${more}`;

@@ -13,6 +13,7 @@ import {
   type Schemas,
   type Subscription,
 } from './client.ts';
+import { serviceTime } from './service-time.ts';
 import { bodyTextOf, parseExact } from '../words/exact-json.ts';
 
 type Query = Record<string, string | undefined>;
@@ -149,7 +150,7 @@ export const statsQuery = (mode: Mode, range: Range, destinationId?: string) =>
     queryKey: [mode, 'stats', range, destinationId],
     queryFn: ({ signal }) => {
       const { ms, step } = RANGES[range];
-      const since = new Date(Date.now() - ms).toISOString();
+      const since = new Date(serviceTime() - ms).toISOString();
       const query = { since, step, ...(destinationId && { destination_id: destinationId }) };
       return answerOf(api(mode).GET('/v1/stats', { params: { query }, signal }));
     },

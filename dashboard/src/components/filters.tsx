@@ -1,6 +1,7 @@
 // Filters live in the address: a link shows what its sender saw, and back undoes the last change.
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useId, useState, type ReactNode } from 'react';
+import { serviceTime } from '../api/service-time.ts';
 import type { Search } from '../router.tsx';
 import { DestinationPicker } from './destination-picker.tsx';
 
@@ -114,6 +115,6 @@ export function requestOf(search: Search, names: readonly string[]): Search {
   const query = pick(search, [...names, 'since', 'until', 'cursor']);
   const period = PERIODS.find(({ value }) => value === search['period']);
   if (period === undefined || query['since'] !== undefined) return query;
-  const minute = Math.floor(Date.now() / 60_000) * 60_000;
+  const minute = Math.floor(serviceTime() / 60_000) * 60_000;
   return { ...query, since: new Date(minute - period.ms).toISOString() };
 }

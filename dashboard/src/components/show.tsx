@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore, type ReactNode } from 'react';
 import { ApiError, type DeliveryStatus, type Destination, type Schemas } from '../api/client.ts';
 import { destinationQuery } from '../api/queries.ts';
+import { serviceTime } from '../api/service-time.ts';
 import { usePreferences } from '../preferences.ts';
 import { shortId } from '../words/ids.ts';
 import { STATUS, type Tone } from '../words/outcomes.ts';
@@ -25,7 +26,7 @@ function subscribeTicks(tick: () => void): () => void {
 
 /** Renders again when the text changes, and only then. */
 export function useTicking<T extends string | number>(valueAt: (now: number) => T): T {
-  return useSyncExternalStore(subscribeTicks, () => valueAt(Math.floor(Date.now() / 1_000) * 1_000));
+  return useSyncExternalStore(subscribeTicks, () => valueAt(Math.floor(serviceTime() / 1_000) * 1_000));
 }
 
 export function Time({ at, none = '–' }: { at: string | null; none?: string }) {

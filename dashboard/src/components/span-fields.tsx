@@ -1,4 +1,5 @@
 // From when to when: a span that ends now, or two moments.
+import { serviceTime } from '../api/service-time.ts';
 import { usePreferences } from '../preferences.ts';
 import { momentOf, wallTime } from '../words/time.ts';
 import { Field, SelectField } from './field.tsx';
@@ -18,14 +19,16 @@ const OWN = 'own';
 export type SpanChoice = Span & { choice: string };
 
 export function lastHours(hours: number): SpanChoice {
-  return { choice: String(hours), since: new Date(Date.now() - hours * HOUR_MS).toISOString() };
+  return { choice: String(hours), since: new Date(serviceTime() - hours * HOUR_MS).toISOString() };
 }
 
 type Props = { label: string; span: SpanChoice; onChange: (span: SpanChoice) => void };
 
 export function SpanFields({ label, span, onChange }: Props) {
   const choose = (choice: string): void =>
-    onChange(choice === OWN ? { ...span, choice, until: new Date().toISOString() } : lastHours(Number(choice)));
+    onChange(
+      choice === OWN ? { ...span, choice, until: new Date(serviceTime()).toISOString() } : lastHours(Number(choice)),
+    );
   return (
     <>
       <SelectField label={label} value={span.choice} onChange={({ target }) => choose(target.value)}>

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { Outcome, Schemas, StatsPoint } from '../api/client.ts';
 import { deliveriesQuery, destinationsQuery, RANGES, statsNowQuery, statsQuery, type Range } from '../api/queries.ts';
+import { serviceTime } from '../api/service-time.ts';
 import { useLive } from '../api/stream.ts';
 import { Chart, type Line } from '../components/chart.tsx';
 import { DeliveryTable } from '../components/delivery-table.tsx';
@@ -188,7 +189,7 @@ export function Charts({ destinationId }: { destinationId?: string }) {
   if (data === undefined) return null;
   const times = data.data.map(({ at }) => Date.parse(at) / 1_000);
   // While another range is on its way, what is shown has no time of its own.
-  const readAt = (dataUpdatedAt || Date.now()) / 1_000;
+  const readAt = serviceTime(dataUpdatedAt || undefined) / 1_000;
   const steps = { beginnings: times, seconds: STEP_SECONDS[data.step], readAt };
   const stacked = stackOutcomes(data.data);
   const lines = stacked.map(({ line }) => line);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Api } from '../../e2e/api.ts';
 import { ok, startReceiver } from '../../e2e/receiver.ts';
 import { createKey, signIn } from '../browser.ts';
-import { api, journey, scope, service } from '../stage.ts';
+import { api, journey, scope, service, traffic } from '../stage.ts';
 
 const LISTS = ['deliveries', 'keys'];
 
@@ -100,3 +100,20 @@ journey(
     await page.getByText('\\u202enimda', { exact: true }).waitFor();
   },
 );
+
+const HOUR_MS = 3_600_000;
+
+journey('where the clock of the browser is wrong, times and spans are those of the service', async ({ page }) => {
+  const { brokenDestination } = traffic();
+  for (const wrongMs of [-HOUR_MS, HOUR_MS]) {
+    await page.clock.install({ time: Date.now() + wrongMs });
+    await page.goto('/test/deliveries?period=15m');
+    const times = page.getByRole('table', { name: 'Deliveries' }).locator('td.end');
+    await times.first().waitFor();
+    for (const time of await times.allInnerTexts()) assert.match(time, /^now$|^\d+ (s|min) ago$/);
+    await page.goto(`/test/destinations/${brokenDestination.id}`);
+    await page.getByRole('button', { name: 'Recover' }).click();
+    await page.getByLabel('Scheduled').selectOption('Last hour');
+    await page.getByText(/^[1-9]\d* deliver/).waitFor();
+  }
+});
