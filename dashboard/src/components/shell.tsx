@@ -75,6 +75,7 @@ function Frame() {
         <SessionEnd />
         <Content key={mode} />
       </main>
+      <Settings />
       {isSearching && (
         <Suspense>
           <Palette onClose={() => setSearching(false)} />
@@ -135,7 +136,6 @@ function Side({ onSearch }: { onSearch: () => void }) {
         Search <kbd>/</kbd>
       </button>
       <Navigation />
-      <Settings />
     </header>
   );
 }
@@ -202,7 +202,7 @@ function Settings() {
     await navigate({ to: '/' });
   };
   return (
-    <div className="settings">
+    <footer className="settings">
       <button type="button" className="button quiet slim" onClick={() => setPreference({ isUtc: !isUtc })}>
         Times: {isUtc ? 'UTC' : 'local'}
       </button>
@@ -212,6 +212,6 @@ function Settings() {
       <button type="button" className="button quiet slim" onClick={() => void leave()} title={session?.key.id}>
         <span className="cut">Sign out{session?.key.name ? ` (${visible(session.key.name)})` : ''}</span>
       </button>
-    </div>
+    </footer>
   );
 }

@@ -139,6 +139,39 @@ journey('Tab goes through a page in the order in which it is read, and the focus
   }
 });
 
+/** Of a list of 50, three in each row. */
+const STOPS_OF_LIST_MAX = 250;
+/** What is in the way of what has the focus, null where nothing is. */
+const COVER = `(() => {
+  const focused = document.activeElement;
+  const box = focused.getBoundingClientRect();
+  const top = document.elementFromPoint(box.left + Math.min(10, box.width / 2), (box.top + box.bottom) / 2);
+  return top === null || focused.contains(top) || top.contains(focused) ? null : top.outerHTML.slice(0, 200);
+})()`;
+
+journey('in a zoomed window Tab goes down the page, to nothing out of view or covered', async ({ page }) => {
+  const stop = page.locator(':focus');
+  for (const [width, height] of [
+    [1_093, 500],
+    [640, 450],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await page.goto('/test/deliveries');
+    await page.locator('tbody input').first().check();
+    await page.getByRole('region', { name: 'Selected' }).waitFor();
+    await page.locator('.skip').focus();
+    let last = '';
+    for (let stops = 0; stops < STOPS_OF_LIST_MAX; stops++) {
+      await page.keyboard.press('Tab');
+      if ((await stop.count()) === 0) break;
+      await assertVisible(page);
+      assert.equal(await page.evaluate(COVER), null, `${width} × ${height}`);
+      last = await stop.innerText();
+    }
+    assert.match(last, /^Sign out/, 'below the page, the settings come after it');
+  }
+});
+
 /** As they are heard one after another, without what is around them. */
 const BUTTONS = `[...document.querySelectorAll('main button')].map((button) =>
   button.getAttribute('aria-label') ?? button.textContent)`;
