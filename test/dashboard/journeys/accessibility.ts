@@ -198,6 +198,7 @@ journey('of the buttons of a page each says what it is about', async ({ page }) 
 });
 
 const LONG = 'name_without_a_place_to_break_'.repeat(8);
+const LONG_TYPE = `long.${LONG.slice(0, 60)}`;
 /** Whatever is wider than its place, but for the navigation of narrow windows and what is there to be scrolled. */
 const TOO_WIDE = `[document.documentElement, ...document.querySelectorAll('.table-wrap, .dialog')]
   .filter((element) => element.scrollWidth > element.clientWidth).map(({ tagName, className }) => tagName + className)`;
@@ -208,19 +209,21 @@ journey('what is long fits, and what goes by its own button leaves the focus on 
   const destination = await api.destination((await startReceiver(scope, ok)).url, { name: LONG });
   await api.subscribe(destination, 'long.name', { '$.name': LONG });
   const { event_id: eventId } = await api.publish('long.name', { name: LONG });
+  const { event_id: longTypeId } = await api.publish(LONG_TYPE, {});
   const shown: { path: string; opener?: string; text: string }[] = [
     { path: `/destinations/${destination.id}`, opener: 'Delete', text: `Delete ${LONG}` },
     { path: `/destinations/${destination.id}`, opener: 'Try', text: 'holds' },
     { path: `/events/${eventId}`, text: 'holds' },
     { path: '/deliveries', text: LONG },
     { path: '/keys', text: LONG },
+    { path: `/send?from=${longTypeId}`, text: `Take the body of the last ${LONG_TYPE}` },
   ];
   for (const width of [1_280, 1_100, 820, 375]) {
     await page.setViewportSize({ width, height: 900 });
     for (const { path, opener, text } of shown) {
       await page.goto(`/test${path}`);
       if (opener !== undefined) await page.getByRole('button', { name: opener }).click();
-      await page.locator(':is(td, p, .dialog)').getByText(text, { exact: true }).first().waitFor();
+      await page.locator(':is(td, p, .dialog, .field)').getByText(text, { exact: true }).first().waitFor();
       assert.deepEqual(await page.evaluate(TOO_WIDE), [], `${path} at ${width}`);
     }
   }
