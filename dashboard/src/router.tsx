@@ -139,7 +139,7 @@ const pages = [
 /** So that any page opens while the service is away, or is another version by then: its script is here already. */
 export async function preloadPages(): Promise<void> {
   const loading = pages.map(({ options }) => options.component?.preload?.());
-  await Promise.allSettled([...loading, import('./components/palette.tsx')]);
+  await Promise.allSettled([...loading, import('./components/palette.tsx'), import('uplot')]);
 }
 
 export const router = createRouter({

@@ -64,6 +64,20 @@ journey(
   { url: () => address },
 );
 
+journey('what a page was opened with draws its charts after a version with other files has come', async ({ page }) => {
+  const scripts = ['overview', 'uPlot'].map(async (name) => {
+    const response = await page.waitForResponse(
+      (one) => one.url().includes(`/assets/${name}`) && one.url().endsWith('.js'),
+    );
+    await response.finished();
+  });
+  await page.goto('/test/deliveries');
+  await Promise.all(scripts);
+  await page.route('**/assets/**', (route) => route.fulfill({ status: 404, json: {} }));
+  await page.getByRole('link', { name: 'Overview', exact: true }).click();
+  await page.locator('main canvas').first().waitFor();
+});
+
 journey('a page whose data are slow to come says that it loads, until they are there', async ({ page }) => {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   await page.route('**/v1/**', async (route) => {
