@@ -50,10 +50,13 @@ export function Chart({ label, times, values, lines, format, ticksApart }: Props
     const fit = (): void => made.setSize({ width: element.clientWidth, height: HEIGHT });
     const watch = new ResizeObserver(fit);
     watch.observe(element);
-    const stopRedrawing = onPrint(() => {
-      fit();
-      made.redraw();
-    });
+    // At once, as a batch is: by the next microtask Firefox has its copy.
+    const stopRedrawing = onPrint(() =>
+      made.batch(() => {
+        fit();
+        made.redraw();
+      }),
+    );
     return () => {
       watch.disconnect();
       stopRedrawing();
@@ -68,7 +71,8 @@ export function Chart({ label, times, values, lines, format, ticksApart }: Props
 
 /**
  * A canvas is printed as it was drawn, for the window and in its theme. Chromium and Safari tell by the query when the
- * page has the width of the paper, before they print it; Firefox prints a copy, taken after `beforeprint`.
+ * page has the width of the paper, before they print it; Firefox prints a copy, taken after `beforeprint`, which the
+ * style makes as wide as the paper.
  */
 function onPrint(redraw: () => void): () => void {
   const paper = matchMedia('print');
