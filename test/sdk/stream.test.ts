@@ -92,6 +92,21 @@ test('an abort ends the loop, and a refusal is thrown', async () => {
   await assert.rejects(stranger.stream({}, { lastEventId: 'msg_x' }).next(), UnauthorizedError);
 });
 
+test('who ends it while it waits gets no more of it', async () => {
+  for (const end of ['return', 'throw'] as const) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stream = client.stream({ event_type: 'streamed.once' }, { onConnect: resolve });
+    const next = stream.next();
+    await promise;
+    const ended =
+      end === 'return' ? stream.return() : assert.rejects(stream.throw(new RangeError('enough')), RangeError);
+    // What a stream that went on would wait for.
+    await publish(1);
+    assert.deepEqual(await next, { value: undefined, done: true });
+    await ended;
+  }
+});
+
 test('the first connection is given up, wherever it goes on', async () => {
   const away = new Postrider({ apiKey: service.key, baseUrl: 'http://127.0.0.1:1', maxRetries: 0 });
   for (const options of [{}, { lastEventId: 'msg_1' }]) {

@@ -67,7 +67,25 @@ export class LiveStream {
       options.signal === undefined ? this.#stop.signal : AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
-  async *messages(): AsyncGenerator<StreamMessage, void, undefined> {
+  /**
+   * Ended from outside, by `return` or `throw`, it ends at once, as at an abort: a generator by itself would first wait
+   * for the message that its reader waits for, which may never come, and keep the connection.
+   */
+  messages(): AsyncGenerator<StreamMessage, void, undefined> {
+    const messages = this.#run();
+    const end = messages.return.bind(messages);
+    const stop = (): ReturnType<typeof end> => {
+      this.#stop.abort();
+      return end();
+    };
+    const fail = async (error: unknown): Promise<never> => {
+      await stop();
+      throw error as Error;
+    };
+    return Object.assign(messages, { return: stop, throw: fail });
+  }
+
+  async *#run(): AsyncGenerator<StreamMessage, void, undefined> {
     try {
       for (let connections = 0; ; connections++) {
         const body = await this.#connect(connections > 0);
@@ -76,7 +94,7 @@ export class LiveStream {
         yield* this.#read(body);
       }
     } catch (error) {
-      if (this.#options.signal?.aborted !== true) throw error;
+      if (!this.#signal.aborted) throw error;
     } finally {
       this.#stop.abort();
     }
