@@ -45,7 +45,7 @@ public class Drive {
 
     var events = new EventsApi(client);
     var event = events.createEvent(
-        new EventInput().type(eventType).body(Map.of("total", 129.9)).idempotencyKey(eventType));
+        new EventInput().type(eventType).body(Map.of("total", 129.9)).idempotencyKey(eventType), null);
     is(event.getDeliveries().get(0).getSubscriptionId().equals(subscription.getId()));
     String id = event.getDeliveries().get(0).getId();
     say("publish");
@@ -64,7 +64,7 @@ public class Drive {
     say("replay");
 
     try {
-      events.createEvent(new EventInput().type("one").body(Map.of()));
+      events.createEvent(new EventInput().type("one").body(Map.of()), null);
       is(false);
     } catch (ApiException refused) {
       var error = client.getObjectMapper().readValue(refused.getResponseBody(), Error.class).getError();

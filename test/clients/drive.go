@@ -38,7 +38,7 @@ func main() {
 	say("subscribe")
 
 	event := postrider.EventInput{Type: eventType, Body: map[string]any{"total": 129.9}, IdempotencyKey: &eventType}
-	published, err := client.CreateEventWithResponse(ctx, event)
+	published, err := client.CreateEventWithResponse(ctx, nil, event)
 	check(err)
 	is(published.JSON202 != nil && published.JSON202.Deliveries[0].SubscriptionId == subscribed.JSON201.Id, published.Body)
 	id := published.JSON202.Deliveries[0].Id
@@ -64,7 +64,7 @@ func main() {
 	until(client, id, postrider.DeliveryStatusSucceeded, 3)
 	say("replay")
 
-	refused, err := client.CreateEventWithResponse(ctx, postrider.EventInput{Type: "one", Body: map[string]any{}})
+	refused, err := client.CreateEventWithResponse(ctx, nil, postrider.EventInput{Type: "one", Body: map[string]any{}})
 	check(err)
 	is(refused.JSON400 != nil && refused.JSON400.Error.Code == postrider.ErrorCodeInvalidEventType, refused.Body)
 	is(*refused.JSON400.Error.Param == "/type", refused.Body)
