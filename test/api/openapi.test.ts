@@ -113,6 +113,21 @@ test('an enum stands alone, under a name where it is used twice, and null beside
   }
 });
 
+test('null is where openapi-generator sees it: not in a type beside an object, nor beside a reference to text', () => {
+  const { schemas } = document.components as { schemas: Record<string, Json> };
+  let seen = 0;
+  for (const [place, { type, anyOf }] of parts()) {
+    if (Array.isArray(type)) assert.ok(!type.includes('object'), place);
+    if (anyOf === undefined) continue;
+    const [value, none] = anyOf as Json[];
+    assert.deepEqual(none, { type: 'null' }, place);
+    const named = schemas[String(value!.$ref).split('/').at(-1)!];
+    assert.ok(named === undefined || named.type !== 'string' || named.enum !== undefined, `${place} leads to text`);
+    seen++;
+  }
+  assert.ok(seen > 10);
+});
+
 test('what lies ahead has an example that does', () => {
   const now = Date.now();
   for (const [place, part] of parts()) {

@@ -1111,7 +1111,8 @@ export interface components {
             data: components["schemas"]["Destination"][];
             /** @description Whether there are more rows. A page may be short and have more all the same. */
             has_more: boolean;
-            next_cursor: components["schemas"]["Cursor"] | null;
+            /** @description Where a list goes on. `next_cursor` of the previous page; the filters must stay the same. */
+            next_cursor: string | null;
         };
         DestinationPatch: {
             /**
@@ -1416,7 +1417,8 @@ export interface components {
             data: components["schemas"]["SigningKey"][];
             /** @description Whether there are more rows. A page may be short and have more all the same. */
             has_more: boolean;
-            next_cursor: components["schemas"]["Cursor"] | null;
+            /** @description Where a list goes on. `next_cursor` of the previous page; the filters must stay the same. */
+            next_cursor: string | null;
         };
         /**
          * @description An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event; a subscription to it gets all but the service’s own, `postrider.…`).
@@ -1459,7 +1461,8 @@ export interface components {
             data: components["schemas"]["Subscription"][];
             /** @description Whether there are more rows. A page may be short and have more all the same. */
             has_more: boolean;
-            next_cursor: components["schemas"]["Cursor"] | null;
+            /** @description Where a list goes on. `next_cursor` of the previous page; the filters must stay the same. */
+            next_cursor: string | null;
         };
         EventInput: {
             type: components["schemas"]["EventType"];
@@ -1537,7 +1540,8 @@ export interface components {
             data: components["schemas"]["Event"][];
             /** @description Whether there are more rows. A page may be short and have more all the same. */
             has_more: boolean;
-            next_cursor: components["schemas"]["Cursor"] | null;
+            /** @description Where a list goes on. `next_cursor` of the previous page; the filters must stay the same. */
+            next_cursor: string | null;
         };
         EventWithBody: {
             /** @example evt_01kg9qz3xefa3vqtdw5f0bz7ra */
@@ -1705,7 +1709,8 @@ export interface components {
             data: components["schemas"]["Delivery"][];
             /** @description Whether there are more rows. A page may be short and have more all the same. */
             has_more: boolean;
-            next_cursor: components["schemas"]["Cursor"] | null;
+            /** @description Where a list goes on. `next_cursor` of the previous page; the filters must stay the same. */
+            next_cursor: string | null;
         };
         Attempt: {
             /** @description Counts from 1. */
@@ -1778,7 +1783,11 @@ export interface components {
         DlqReplayInput: {
             /** @example dst_01kg9qz3xefa3vqtdw5f0bz7ra */
             destination_id?: string | null;
-            event_type?: components["schemas"]["EventTypePattern"] | null;
+            /**
+             * @description An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event; a subscription to it gets all but the service’s own, `postrider.…`).
+             * @example order.*
+             */
+            event_type?: string | null;
             dead_reason?: components["schemas"]["DeadReason"] | null;
             /**
              * @description Scheduled then or later. RFC 3339 with any offset, or a date.
@@ -1890,7 +1899,11 @@ export interface components {
             per_second?: number | null;
         };
         EventsReplayInput: {
-            event_type?: components["schemas"]["EventTypePattern"] | null;
+            /**
+             * @description An event type, or a pattern: `P.*` (P and one more segment), `P.**` (one or more), `**` (every event; a subscription to it gets all but the service’s own, `postrider.…`).
+             * @example order.*
+             */
+            event_type?: string | null;
             /**
              * @description Accepted then or later. RFC 3339 with any offset, or a date.
              * @example 2026-01-31T09:30:00Z
@@ -1914,7 +1927,8 @@ export interface components {
             data: components["schemas"]["Operation"][];
             /** @description Whether there are more rows. A page may be short and have more all the same. */
             has_more: boolean;
-            next_cursor: components["schemas"]["Cursor"] | null;
+            /** @description Where a list goes on. `next_cursor` of the previous page; the filters must stay the same. */
+            next_cursor: string | null;
         };
         /** @enum {string} */
         Mode: "live" | "test";
@@ -1956,7 +1970,8 @@ export interface components {
             data: components["schemas"]["ApiKey"][];
             /** @description Whether there are more rows. A page may be short and have more all the same. */
             has_more: boolean;
-            next_cursor: components["schemas"]["Cursor"] | null;
+            /** @description Where a list goes on. `next_cursor` of the previous page; the filters must stay the same. */
+            next_cursor: string | null;
         };
         ApiKeyInput: {
             /** @example Orders of ACME */

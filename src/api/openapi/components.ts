@@ -27,9 +27,9 @@ export function createComponents() {
     const { title, [SHOWN_AS]: shown, ...checked } = schema;
     const isNullable = Array.isArray(schema.type) && schema.type.includes('null');
     const plain = describeParts((shown as Json | undefined) ?? withoutNull(checked));
-    if (typeof title !== 'string') return isNullable ? withNull(plain) : plain;
-    const reference = add('schemas', title, plain);
-    return isNullable ? { anyOf: [reference, { type: 'null' }] } : reference;
+    if (isNullable && isPlainText(plain)) return withNull(plain);
+    const named = typeof title === 'string' ? add('schemas', title, plain) : plain;
+    return isNullable ? withNull(named) : named;
   };
 
   /** What a schema is made of. A schema that is shown in the place of another may itself be one with a name. */
@@ -65,8 +65,22 @@ function withoutNull(schema: Json): Json {
   return { ...schema, ...plainValues, type: plainType };
 }
 
+/** Which a name tells a client nothing about. */
+function isPlainText({ type, enum: values }: Json): boolean {
+  return type === 'string' && values === undefined;
+}
+
+/**
+ * Or null, in the one of JSON Schema's forms that openapi-generator reads: of a list of types it overlooks the null
+ * beside an object, and of alternatives the one beside a reference to mere text. The clients that it makes then refuse
+ * each list's last page, and each attempt without a response.
+ */
 function withNull(schema: Json): Json {
-  return { ...schema, type: [schema.type, 'null'] };
+  const { type, description, examples, ...rest } = schema;
+  if (type !== undefined && type !== 'object') return { ...schema, type: [type, 'null'] };
+  const about = Object.entries({ description, examples }).filter(([, value]) => value !== undefined);
+  const form = type === undefined ? rest : { type, ...rest };
+  return { ...Object.fromEntries(about), anyOf: [form, { type: 'null' }] };
 }
 
 export function mapValues<T, U>(values: Record<string, T>, map: (value: T, name: string) => U): Record<string, U> {
