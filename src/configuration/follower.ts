@@ -63,6 +63,10 @@ class FollowedEnvironment {
   readonly #options: FollowerOptions;
   /** What a deleted destination takes with it. */
   readonly #subscriptionsOf = new Map<DestinationId, Set<SubscriptionId>>();
+  /** Of the store's last answer; null: it has not answered yet. */
+  #history: string | null = null;
+  /** While all is loaded afresh: what is in memory and was not among it so far. */
+  #unseen: { destinations: Set<DestinationId>; subscriptions: Set<SubscriptionId> } | null = null;
 
   constructor(environment: number, options: FollowerOptions) {
     this.configuration = { environment, version: 0, destinations: new Map(), matcher: options.createMatcher() };
@@ -75,15 +79,39 @@ class FollowedEnvironment {
     for (;;) {
       const after = this.configuration.version;
       const changes = await this.#options.store.readChanges({ environment, after, limit: CHANGES_PER_LOAD });
+      if (this.#beginsAfresh(changes)) continue;
       this.#apply(changes);
-      if (changes.version >= changes.currentVersion) return;
+      if (changes.version < changes.currentVersion) continue;
+      this.#removeUnseen();
+      return;
     }
+  }
+
+  /** True: these changes are of another history than what is in memory, so all is to be read from the first version. */
+  #beginsAfresh({ history = '' }: ConfigurationChanges): boolean {
+    const before = this.#history;
+    this.#history = history;
+    if (before === null || before === history) return false;
+    this.configuration.version = 0;
+    this.#unseen = {
+      destinations: new Set(this.configuration.destinations.keys()),
+      subscriptions: new Set([...this.#subscriptionsOf.values()].flatMap((ids) => [...ids])),
+    };
+    return true;
+  }
+
+  #removeUnseen(): void {
+    const unseen = this.#unseen;
+    this.#unseen = null;
+    for (const id of unseen?.subscriptions ?? []) this.#removeSubscription(id);
+    for (const id of unseen?.destinations ?? []) this.#removeDestination(id);
   }
 
   #apply(changes: ConfigurationChanges): void {
     for (const id of changes.deletedSubscriptions) this.#removeSubscription(id);
     for (const destination of changes.destinations) {
       this.configuration.destinations.set(destination.id, destination);
+      this.#unseen?.destinations.delete(destination.id);
       this.#options.onDestinationChanged(destination);
     }
     for (const subscription of changes.subscriptions) this.#addSubscription(subscription);
@@ -96,6 +124,7 @@ class FollowedEnvironment {
     const destinationId = this.configuration.destinations.get(subscription.destinationId)?.id;
     const entry = toMatchEntry({ ...subscription, destinationId: destinationId ?? subscription.destinationId });
     this.configuration.matcher.add(entry);
+    this.#unseen?.subscriptions.delete(entry.id);
     this.#subscriptionsOf.getOrInsertComputed(entry.destinationId, () => new Set()).add(entry.id);
   }
 

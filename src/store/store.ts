@@ -130,6 +130,8 @@ export type EnvironmentVersions = {
 };
 
 export type ConfigurationChanges = {
+  /** Another than before: what was read may be lost, and all is to be read anew. Absent: the store's first. */
+  history?: string;
   version: number;
   currentVersion: number;
   destinations: DestinationWithKeys[];

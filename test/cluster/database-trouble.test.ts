@@ -64,6 +64,65 @@ describe('a database that has become read-only', () => {
   });
 });
 
+// A standby that was promoted before it had everything: what nodes know by heart may never have been.
+describe('a database that has come back without its last changes', () => {
+  test('is followed, not what was lost', async (t) => {
+    const server = await startPostgres(['fsync=off']);
+    t.after(() => server.stop());
+    const stage = await startStage(t, server, 2, LEASE);
+    const [one, other] = stage.nodes as [Service, Service];
+    const receiver = await stage.receiver();
+    const api = stage.api(one);
+    const kept = await api.destination(`${receiver.url}kept`);
+    const subscription = await api.subscribe(kept, 'order.kept');
+    const ready = (): Promise<unknown[]> =>
+      Promise.all(
+        stage.nodes.map((node) =>
+          eventually(
+            () => stage.api(node).send('GET', '/readyz'),
+            ({ status }) => status === 200,
+          ),
+        ),
+      );
+    await server.halt();
+    await server.keep();
+    await server.resume();
+    await ready();
+    await api.subscribed(receiver.url, 'order.lost');
+    await api.expect(204, 'DELETE', `/v1/subscriptions/${subscription.id}`);
+    // Both nodes know of it.
+    await scheduled(stage, [one, other], 'order.lost', 1);
+
+    await server.halt();
+    await server.resume({ asKept: true, asStandby: true });
+    await server.query('SELECT pg_promote()');
+    await ready();
+    // As many changes as were lost: their versions could be the same.
+    const fresh = await api.subscribed(receiver.url, 'order.new');
+    await api.change(fresh.id, { name: 'new' });
+    await scheduled(stage, [one, other], 'order.new', 1);
+    await scheduled(stage, [one, other], 'order.lost', 0);
+    const [, last] = await scheduled(stage, [one, other], 'order.kept', 1);
+    await receiver.until(() => receiver.requests.some(({ eventId }) => eventId === last), 'what the store routes');
+    await api.change(kept.id, { status: 'paused' });
+    const [held] = await scheduled(stage, [one], 'order.kept', 1);
+    const [sent] = await scheduled(stage, [one], 'order.new', 1);
+    await receiver.until(() => receiver.requests.some(({ eventId }) => eventId === sent), 'what is not paused');
+    assert.ok(!receiver.requests.some(({ eventId }) => eventId === held), 'a pause is honoured');
+  });
+});
+
+/** Posts an event of the type to each node; all of them make so many deliveries. */
+async function scheduled(stage: Stage, nodes: readonly Service[], type: string, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (const node of nodes) {
+    const event = await stage.api(node).publish(type);
+    assert.equal(event.deliveries.length, count, type);
+    ids.push(event.event_id);
+  }
+  return ids;
+}
+
 /** Leases until nothing more is accepted, and no result stored. */
 const ROUNDS_MAX = 8;
 /** What a node logs when results begin to fail, and when they are stored again. */

@@ -11,6 +11,7 @@ import { settle } from '../sim/virtual-clock.ts';
 import { destinationWith } from '../support/destinations.ts';
 
 type Changes = {
+  history?: string;
   version: number;
   currentVersion: number;
   destinations: DestinationWithKeys[];
@@ -102,6 +103,40 @@ describe('changes', () => {
     loads[0]!.end({ ...NOTHING, version: 1, currentVersion: 1, subscriptions: [old] });
     await done;
     assert.deepEqual(matched({ list: [7] }), ['sub_1']);
+  });
+
+  test('of another history than what is in memory take its place, also where loading them is cut off', async () => {
+    const { follower, loads, heard, matched } = heldFollower();
+    const first = follower.catchUp(1);
+    const destinations = [destination('dst_a'), destination('dst_b')];
+    const subscriptions = [
+      subscription('sub_1', 'dst_a'),
+      subscription('sub_2', 'dst_a'),
+      subscription('sub_3', 'dst_b'),
+    ];
+    loads[0]!.end({ ...NOTHING, version: 9, currentVersion: 9, destinations, subscriptions });
+    await first;
+    heard.length = 0;
+
+    const currentVersion = 20;
+    const later = { ...NOTHING, history: 'later', currentVersion };
+    const second = follower.catchUp(1);
+    loads[1]!.end({ ...later, version: currentVersion });
+    await settle();
+    assert.equal(loads[2]!.after, 0, 'all of it is read, from the first version on');
+    loads[2]!.end({ ...later, version: 4, destinations: [destination('dst_a')] });
+    await settle();
+    loads[3]!.fail(new Error('away'));
+    await assert.rejects(second, /away/);
+    assert.ok(follower.configurationOf(1).version < currentVersion, 'what is matched meanwhile is stale');
+    const third = follower.catchUp(1);
+    assert.equal(loads[4]!.after, 4);
+    const read = [subscription('sub_2', 'dst_a'), subscription('sub_4', 'dst_a')];
+    loads[4]!.end({ ...later, version: currentVersion, subscriptions: read });
+    await third;
+    assert.deepEqual(heard, ['dst_a active', 'dst_b deleted']);
+    assert.deepEqual(matched(), ['sub_2', 'sub_4']);
+    assert.equal(follower.configurationOf(1).version, currentVersion);
   });
 
   test('of an environment that there is not are a programming error', () => {

@@ -16,6 +16,7 @@ import type { WriteContext } from './context.ts';
 import { createClusterStore, createStore, createToolStore } from './methods.ts';
 import { LockedKeys } from './queries/events/locked-keys.ts';
 import { Pass } from './queries/maintenance/steps.ts';
+import { followTimeline } from './schema/history.ts';
 import { MIGRATION_ANSWER_TIMEOUT_MS, migrate, type Layout } from './schema/migrate.ts';
 import { noPartitions, openPartitions } from './schema/partitions.ts';
 import type { Pipeline } from './wire/pipeline.ts';
@@ -106,7 +107,7 @@ export async function openPools(options: PoolsOptions): Promise<Pools> {
   const first = openPool({ ...address, settings: [], answerTimeoutMs: MIGRATION_ANSWER_TIMEOUT_MS }, 1);
   try {
     const { layout, settings } = await prepare(first, options);
-    const connection: ConnectionOptions = { ...address, settings };
+    const connection: ConnectionOptions = { ...address, settings, meet: followTimeline };
     const opened = Object.entries(CONNECTIONS).map(([name, max]) => [name, openPool(connection, max)] as const);
     const close = async (): Promise<void> => {
       await Promise.all(opened.map(([, pool]) => pool.end()));

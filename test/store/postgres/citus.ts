@@ -53,6 +53,7 @@ export async function connectCitus(url: string): Promise<OwnPostgres> {
     restart: notOurs,
     halt: notOurs,
     resume: notOurs,
+    keep: notOurs,
     async stop() {
       for (const schema of made) await drop(schema);
     },

@@ -3,7 +3,7 @@
 // that ends. PostgreSQL refuses to run as root: then it runs as nobody.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +34,8 @@ export type OwnPostgres = PostgresServer & {
   halt: () => Promise<void>;
   /** Also when it has ended by itself. */
   resume: (how?: Resuming) => Promise<void>;
+  /** Of one that is halted: keeps what it has now, for `resume` to go back to. */
+  keep: () => Promise<void>;
 };
 
 export function isOwn(server: PostgresServer): server is OwnPostgres {
@@ -43,6 +45,8 @@ export function isOwn(server: PostgresServer): server is OwnPostgres {
 export type Resuming = {
   /** As after a failover, on the losing side: it can be read until `pg_promote`. */
   asStandby?: boolean;
+  /** With what was kept: as a standby that was behind has it. */
+  asKept?: boolean;
   /** No file may grow beyond this: as if the disk were full for those that have. */
   fileBytesMax?: number;
 };
@@ -90,6 +94,7 @@ export async function startPostgres(
   const remove = (): void => rmSync(root, { recursive: true, force: true });
   if (identity.uid !== undefined) chownSync(root, identity.uid, identity.gid);
   const data = join(root, 'data');
+  const kept = join(root, 'kept');
   const options = ['-U', 'postgres', '--auth=trust', '--no-locale', '--encoding=UTF8', '--no-sync'];
   await run(initdb, ['-D', data, ...options, ...more], { ...identity, cwd: root });
   const port = await findFreePort();
@@ -118,7 +123,14 @@ export async function startPostgres(
       child = await start();
     },
     halt: () => halt('SIGQUIT'),
+    async keep() {
+      await run('cp', ['-Rp', data, kept]);
+    },
     async resume(how = {}) {
+      if (how.asKept === true) {
+        rmSync(data, { recursive: true });
+        renameSync(kept, data);
+      }
       if (how.asStandby === true) writeFileSync(join(data, 'standby.signal'), '');
       child ??= await start(how);
     },

@@ -9,6 +9,7 @@ import type { Sealer } from '../../../runtime/sealer.ts';
 import { StoreError } from '../../store.ts';
 import { isConflict, isLockTimeout, toStoreError } from '../wire/errors.ts';
 import { PARTITIONED } from './partitions.ts';
+import { rememberTimeline } from './history.ts';
 
 const MIGRATIONS = new URL('../migrations/', import.meta.url);
 /** 'post' as a number. */
@@ -107,6 +108,7 @@ async function tryToMigrate(client: ClientBase, options: MigrateOptions): Promis
     await client.query(`SET LOCAL lock_timeout = ${TABLE_TIMEOUT_MS}`);
     await migrateFrom(client, version, layout);
     await checkMasterKey(client, options.sealer);
+    await rememberTimeline(client);
     await client.query('COMMIT');
     return layout;
   } catch (error) {

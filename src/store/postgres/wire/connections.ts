@@ -11,6 +11,8 @@ export type ConnectionOptions = DatabaseAddress & {
   settings: readonly string[];
   /** Without an answer for so long the server counts as gone. Default 12 s. */
   answerTimeoutMs?: number;
+  /** Of a pool: what has to be done on each connection before it is used. */
+  meet?: (client: PoolClient) => Promise<void>;
 };
 
 /** Waiting for a connection of the pool, and making one. Then the database counts as away. */
@@ -43,10 +45,12 @@ const COMMIT_DURABLY = `
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 export function openPool(options: ConnectionOptions, max: number): Pool {
-  const { settings, answerTimeoutMs, ...address } = options;
+  const { settings, answerTimeoutMs, meet, ...address } = options;
   const config = { ...connectionConfig(address, answerTimeoutMs), max, idleTimeoutMillis: 0, allowExitOnIdle: false };
   const verify = (client: PoolClient, done: (error?: Error) => void): void =>
-    void assertWritable(client).then(() => done(), done);
+    void assertWritable(client)
+      .then(() => meet?.(client))
+      .then(() => done(), done);
   const pool: Pool = new Pool({ ...config, verify, stream: () => createSocket(() => pool.ending) });
   // An idle connection that breaks is dropped by the pool; the next one who asks gets a new one.
   pool.on('error', () => {});

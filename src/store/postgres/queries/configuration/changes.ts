@@ -32,10 +32,19 @@ const SELECT_SUBSCRIPTIONS = statement<SubscriptionRow>(
    WHERE environment = $1::int4 AND version > $2::int8 AND version <= $3::int8 ORDER BY version`,
 );
 
+const SELECT_HISTORY = statement<{ history: string }>(
+  'changes_history',
+  `SELECT convert_from(value, 'UTF8') AS history FROM meta WHERE name = 'history'`,
+);
+
 export const readChanges: Read<'readChanges'> = ({ read, sealer }, request) =>
   read(async (tx) => {
     const { environment, after } = request;
-    const [currentVersion, pageEnd] = await Promise.all([readConfigVersion(tx, environment), findPageEnd(tx, request)]);
+    const [[begun], currentVersion, pageEnd] = await Promise.all([
+      tx.run(SELECT_HISTORY),
+      readConfigVersion(tx, environment),
+      findPageEnd(tx, request),
+    ]);
     const version = pageEnd ?? currentVersion;
     const [destinations, subscriptions] = await Promise.all([
       tx.run(SELECT_DESTINATIONS, [environment, after, version]),
@@ -44,6 +53,7 @@ export const readChanges: Read<'readChanges'> = ({ read, sealer }, request) =>
     // Who loads afresh has nothing that could be deleted.
     const isDeleted = (row: { deleted_at: number | null }): boolean => after > 0 && !isLive(row);
     return {
+      ...begun,
       version,
       currentVersion,
       destinations: await withKeys(tx, destinations.filter(isLive), sealer),
