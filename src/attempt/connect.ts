@@ -7,6 +7,7 @@ import type { Outcome } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Abort, Link } from './connection.ts';
+import { NoDescriptors, areNoneLeft, saysNoneLeft } from './descriptors.ts';
 import { explainDns, explainTcp, explainTls, inSeconds } from './explain.ts';
 import { canonicalAddress, type Guard } from './guard.ts';
 import { Intake, TcpSocket } from './intake.ts';
@@ -40,7 +41,7 @@ type ConnectOptions = {
   onSession?: ((session: Buffer) => void) | undefined;
 };
 
-/** Resolves with a connection (for https: TLS, verified), its errors listened to; rejects with ConnectError. */
+/** A connection (for https: TLS, verified), its errors listened to; rejects with ConnectError or NoDescriptors. */
 export type Connect = (options: ConnectOptions) => Promise<Link>;
 
 export const CONNECT_MS_MAX = 5_000;
@@ -132,7 +133,10 @@ function createPace(clock: Clock, perTurn: number): () => Promise<void> {
 const BLOCKED = 'the host name leads to an address that is not publicly reachable';
 
 function refuseDns(error: unknown): never {
-  throw new ConnectError('dns_failed', explainDns(error instanceof DnsError ? error.failure : 'unavailable'));
+  const failure = error instanceof DnsError ? error.failure : 'unavailable';
+  // Of a socket that it could not open c-ares says that the name server refused.
+  if (failure === 'unavailable' && areNoneLeft()) throw new NoDescriptors();
+  throw new ConnectError('dns_failed', explainDns(failure));
 }
 
 /** One connect under way: its budget, and every socket that must not outlive it. */
@@ -227,7 +231,8 @@ function connectFirst(run: Run, addresses: readonly string[], { port }: Target):
       run.drop(socket);
       trying--;
       if (reason === undefined || OF_OUR_SIDE.has(reason)) reason = error.code;
-      if (waiting.length > 0) tryNext();
+      if (saysNoneLeft(error.code)) reject(new NoDescriptors());
+      else if (waiting.length > 0) tryNext();
       else if (trying === 0) reject(new ConnectError('connect_failed', explainTcp(reason, port)));
     };
     tryNext();

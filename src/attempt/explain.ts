@@ -19,9 +19,6 @@ export function explainTcp(code: string | undefined, port: number): string {
       return 'the host did not answer';
     case 'ECONNRESET':
       return 'the connection was reset while it was being made';
-    case 'EMFILE':
-    case 'ENFILE':
-      return 'this service has run out of file descriptors';
     default:
       return `no connection${inBrackets(code)}`;
   }

@@ -1,10 +1,12 @@
-// One attempt: sign → connect → send → read → result. The result is a value; nothing here throws or rejects.
+// One attempt: sign → connect → send → read → result. The result is a value; nothing here throws or rejects, unless
+// this process can open no socket.
 import type { Mode } from '../model/api-key.ts';
 import { ATTEMPT_ERROR_LENGTH_MAX, type AttemptResult, type Outcome } from '../model/attempt.ts';
 import type { SignatureStyle } from '../model/destination.ts';
 import type { Clock, Instant } from '../runtime/clock.ts';
 import { ConnectError, CONNECT_MS_MAX } from './connect.ts';
 import type { Abort, Connection } from './connection.ts';
+import { NoDescriptors } from './descriptors.ts';
 import { explainStatus, explainTls, inSeconds } from './explain.ts';
 import type { Pools } from './pools.ts';
 import { parseRetryAfter } from './retry-after.ts';
@@ -37,9 +39,9 @@ export type AttemptRequest = {
 };
 
 /**
- * Never rejects. Aborting ends it as `cancelled`; what that means is the caller's to decide. `mayWrite` is asked right
- * before the request is written, for which a connection may have to be made; if it says no, nothing is written, and the
- * attempt is `cancelled` too.
+ * Rejects with NoDescriptors only. Aborting ends it as `cancelled`; what that means is the caller's to decide.
+ * `mayWrite` is asked right before the request is written, for which a connection may have to be made; if it says no,
+ * nothing is written, and the attempt is `cancelled` too.
  */
 export type Perform = (request: AttemptRequest, abort?: Abort, mayWrite?: () => boolean) => Promise<AttemptResult>;
 
@@ -94,6 +96,7 @@ export function createPerform(options: {
       const reply = await exchange({ request, target, head, deadline, abort, mayWrite });
       end = endOfReply(reply, request.timeoutMs, clock);
     } catch (error) {
+      if (error instanceof NoDescriptors) throw error;
       if (!(error instanceof ConnectError)) onFault(error);
       end = endOfError(error);
     }

@@ -6,6 +6,7 @@ import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Connect } from './connect.ts';
 import { Connection, type Abort, type Place } from './connection.ts';
+import { NoDescriptors } from './descriptors.ts';
 import type { Target } from './target.ts';
 
 type OpenOptions = {
@@ -70,7 +71,7 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
   return {
     /** The idle connection used last (the least likely to be stale), or null. */
     takeIdle: (environment: number, { origin }: Target): Connection | null => idle.take({ environment, origin }),
-    /** A fresh connection; rejects with ConnectError. */
+    /** A fresh connection; rejects with ConnectError or NoDescriptors. */
     async open({ environment, target, ...options }: OpenOptions): Promise<Connection> {
       const key = `${environment} ${target.origin}`;
       const onSession = (session: Buffer): void => rememberSession(key, session);
@@ -78,6 +79,8 @@ export function createPools({ connect, clock }: { connect: Connect; clock: Pools
       const link = await connect({ ...options, target, session, onSession }).catch((error: unknown) => {
         // The session may be why: some servers hang up on one that they do not know any more.
         forgetSession(key, session);
+        // What is kept for later may be what this one could not have.
+        if (error instanceof NoDescriptors) idle.clear();
         throw error;
       });
       const connection = new Connection(link, { environment, origin: target.origin });

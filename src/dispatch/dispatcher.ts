@@ -240,7 +240,7 @@ export class Dispatcher {
       this.#leaveWire(queue, attempt);
       ({ dueAt } = await recording);
     } catch (error) {
-      // Not an outcome of the attempt but a fault of the service (no body could be read): the delivery stays due. Of
+      // Not an outcome of the attempt but a fault of the service (no body, no socket): the delivery stays due. Of
       // the attempts that were started together and failed alike, one is reported.
       if (queue.pace.rest(this.#queues.instant())) onError(error, 'attempt');
       ({ dueAt } = attempt.delivery);

@@ -57,7 +57,7 @@ export class AttemptPipeline {
     return this.#options.recorder.isWriting() && this.#options.ownership.isAlive();
   }
 
-  /** From its start, which is now, to the end of the request. Rejects where the payload cannot be read just now. */
+  /** From its start, which is now, to the end of the request. Rejects where there is no payload or socket just now. */
   async send(queue: DestinationQueue, attempt: AttemptUnderWay, startedAt: Instant): Promise<Sent | NotSent> {
     const { clock, payloads } = this.#options;
     if (!this.#isStillWanted(queue, attempt, startedAt.now)) return NOT_OURS;

@@ -1,5 +1,6 @@
 // Requests by which a destination is tried out: made as an attempt is, at once, whatever its state, and kept nowhere.
 import { Aborter } from '../attempt/connection.ts';
+import { NoDescriptors } from '../attempt/descriptors.ts';
 import type { Perform } from '../attempt/perform.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { TestAttempt } from '../model/attempt.ts';
@@ -97,9 +98,14 @@ export class TestRequests {
         onTestHeaders: (sent) => (sentHeaders = sent),
       },
       aborter,
-    );
+    ).catch(refuse);
     return { ...result, attempt: 1, trigger: 'manual', sentHeaders, sentBody: payload };
   }
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof NoDescriptors)) throw error;
+  throw new ApiError('unavailable', 'this node can open no connection just now; try again', { retryAfterSeconds: 1 });
 }
 
 function tooSoon(): ApiError {

@@ -1,5 +1,6 @@
 // One destination's trouble is its own: while it hangs, everybody else gets their events.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { Api, type Delivery } from './api.ts';
 import { hold, startReceiver, type Receiver } from './receiver.ts';
@@ -48,6 +49,46 @@ describe('beside a destination that hangs', { concurrency: true }, () => {
     for (const request of hanging.requests) request.answer(200);
   });
 });
+
+describe('a service without a file descriptor left', { skip: !hasPrlimit() }, () => {
+  test('sends later, and no receiver is blamed for it', async (t) => {
+    const service = await startService(t);
+    const api = new Api(service);
+    const receiver = await startReceiver(t);
+    const once = { retry_policy: { schedule_seconds: [] } };
+    const { id: destination } = await api.subscribed(receiver.url, 'order.paid', once);
+    await api.change(destination, { status: 'paused' });
+    const delivery = await api.publishToOne('order.paid');
+
+    const limit = (files: number | string): Buffer =>
+      execFileSync('prlimit', ['--pid', String(service.pid), `--nofile=${files}:`]);
+    const most = execFileSync('prlimit', ['--pid', String(service.pid), '--nofile', '-o', 'SOFT', '--noheadings']);
+    // Those that it has stay open; none can have another number.
+    limit(3);
+    await api.change(destination, { status: 'active' });
+    const isLogged = (): boolean => service.output.includes('run out of file descriptors');
+    await api.eventually(
+      () => api.delivery(delivery),
+      ({ attempt_count: attempts }) => isLogged() || attempts > 0,
+    );
+    limit(most.toString().trim());
+    await receiver.arrived(1);
+    const { status, retries } = await api.eventually(
+      () => api.delivery(delivery),
+      ({ completed_at: completedAt }) => completedAt !== null,
+    );
+    assert.deepEqual([status, retries.map(({ outcome }) => outcome)], ['succeeded', ['succeeded']]);
+  });
+});
+
+function hasPrlimit(): boolean {
+  try {
+    execFileSync('prlimit', ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Those that have timed out meanwhile made room for others. */
 function countHanging({ requests }: Receiver): number {
