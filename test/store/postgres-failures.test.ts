@@ -454,4 +454,33 @@ describe('a server that goes away', () => {
     assert.equal((await accepted)[0]!.result, 'accepted');
     assert.equal((await scene.store.readEvent({ environment: LIVE, id: event.id }))!.deliveries.length, 1);
   });
+
+  const kinds = {
+    'an event': async (scene: Scene) => scene.store.acceptEvents([await scene.event([])]),
+    'a destination': (scene: Scene) => scene.createDestination(),
+  };
+  for (const [what, make] of Object.entries(kinds)) {
+    it(`answers ${what} only when a standby has it, where that is asked for`, async (t) => {
+      const scene = new Scene(await databases.open(t, { clock: patientClock }));
+      const askForStandby = async (names: string): Promise<void> => {
+        await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+        await server.query('SELECT pg_reload_conf()');
+      };
+      atEnd(t, () => askForStandby(''));
+      await askForStandby('away');
+      let isAnswered = false;
+      const made = make(scene).then(() => (isAnswered = true));
+      const waiting = async (): Promise<unknown[]> => {
+        const found = await server.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+        return isAnswered || found.length > 0 ? found : waiting();
+      };
+      const [cutOff] = (await waiting()) as [{ pid: number }];
+      // It is committed, on this server alone.
+      await server.query(`SELECT pg_terminate_backend(${cutOff.pid}, 10000)`);
+      await waiting();
+      assert.ok(!isAnswered, 'no standby has it');
+      await askForStandby('');
+      await made;
+    });
+  }
 });

@@ -48,6 +48,15 @@ const CONFLICT_PAUSE_MS = 20;
 
 const SELECT_XID = statement<{ xid: string }>('transaction_xid', 'SELECT pg_current_xact_id()::text AS xid');
 
+/**
+ * Writes into the log and nowhere else, so that COMMIT waits for a standby where that is asked for. For what is found
+ * to be committed: a server that was stopped, or a session that was ended, while COMMIT waited has it alone.
+ */
+export const REACH_STANDBY = statement<unknown>(
+  'transaction_reach_standby',
+  `SELECT pg_logical_emit_message(true, 'postrider', '')::text`,
+);
+
 const SELECT_OUTCOME = statement<{ outcome: string | null }>(
   'transaction_outcome',
   'SELECT pg_xact_status($1::text::xid8) AS outcome',
@@ -100,7 +109,11 @@ export function createTransactions(options: Options) {
     // A server that crashed gives out again the ids of transactions of which nothing had reached its log: what is
     // committed under this id may be another transaction.
     if (proof === null) return true;
-    return (await look((tx) => tx.run(proof.statement, proof.values))).length > 0;
+    const prove = (tx: Tx): Promise<unknown[]> => {
+      void tx.run(REACH_STANDBY);
+      return tx.run(proof.statement, proof.values);
+    };
+    return (await retrying(() => sendOnce(options, prove))).length > 0;
   };
 
   const settle = async <Result>(ending: Ending<Result>, onLate: () => void): Promise<Result> => {

@@ -10,7 +10,7 @@ import type { BacklogChange } from '../../backlog.ts';
 import { writeCounted, type WriteContext } from '../../context.ts';
 import { isDuplicateRow, isLockTimeout, keyLocked } from '../../wire/errors.ts';
 import { ParameterRows, insertOf, statementOfOneMachine } from '../../wire/statement.ts';
-import type { Tx } from '../../wire/transaction.ts';
+import { REACH_STANDBY, type Tx } from '../../wire/transaction.ts';
 import { keyOf } from '../deliveries/delivery-tables.ts';
 import { BODIES, EVENTS, toBodyRow, toDeliveries, toEventRow } from './accept.ts';
 import { SELECT_TYPES } from './event-rows.ts';
@@ -138,7 +138,8 @@ function oldestVersions(events: readonly NewEvent[]): Map<number, number> {
 /** By an earlier try: what it stored is counted now. */
 async function findStored({ backlog, accepting }: WriteContext, events: readonly NewEvent[]): Promise<Set<EventId>> {
   if (events.length === 0) return new Set();
-  return writeCounted(backlog, accepting.look, async (tx, change) => {
+  return writeCounted(backlog, accepting.write, async (tx, change) => {
+    void tx.run(REACH_STANDBY);
     const keys = events.map(({ id }) => keyOf(id));
     const rows = await tx.batch(SELECT_TYPES, keys);
     const stored = new Set(rows.map((row) => formatId('evt', row.id)));
