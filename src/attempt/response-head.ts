@@ -19,14 +19,15 @@ export type BodyEnd = number | 'chunked' | 'close';
 
 const CR = 0x0d;
 const LF = 0x0a;
-const EMPTY_LINE_BYTES = 2;
 const NOTHING = Buffer.alloc(0);
 const BEGINNINGS = ['HTTP/1.1', 'HTTP/1.0'];
 const BEGINNING_LENGTH = 8;
+/** Scripts of a few lines end theirs with a line feed alone, which a client may take for an end (RFC 9112, 2.2). */
+const LINE_END = /\r?\n/;
 /** Nothing goes on with it (RFC 9112, 2.2). */
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r]*)?(?=\r\n[^\t ]|$)/;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?(?=\r?\n[^\t ])/;
 /** A header may go on in a line that begins with white space, with a space for the line's end (RFC 9112, 5.2). */
-const FOLD = /\r\n[\t ]+/g;
+const FOLD = /\r?\n[\t ]+/g;
 /** RFC 9110, 5.6.2 */
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110, 5.5 */
@@ -60,7 +61,7 @@ export class HeadReader {
       if (!isBeginning(all)) throw malformed('it does not begin with HTTP/1.1');
       return bytes.length;
     }
-    this.head = headOf(all.toString('latin1', 0, all.length - 2 * EMPTY_LINE_BYTES));
+    this.head = headOf(all.toString('latin1'));
     return end;
   }
 
@@ -72,8 +73,7 @@ export class HeadReader {
       const byte = bytes[at]!;
       lineBytes++;
       if (byte === LF) {
-        if (last !== CR) throw malformed('a line ends without a carriage return');
-        if (lineBytes === EMPTY_LINE_BYTES) return at + 1;
+        if (lineBytes === 1 || (lineBytes === 2 && last === CR)) return at + 1;
         if (this.#statusLineBytes === 0) this.#statusLineBytes = this.#bytes.length + at + 1 - from;
         lineBytes = 0;
       }
@@ -109,13 +109,14 @@ function headOf(text: string): ResponseHead {
   return lastHead;
 }
 
-/** `text`: the lines of a head without its empty one, each but the last with its line end. */
+/** `text`: the lines of a head, the empty one too, each with its end. */
 function parseHead(text: string): ResponseHead {
   const match = STATUS_LINE.exec(text);
   if (match === null) throw malformed('its first line is no status line');
-  const [, ...lines] = text.replace(FOLD, ' ').split('\r\n');
+  const lines = text.replace(FOLD, ' ').split(LINE_END);
   const headers: [string, string][] = [];
-  for (const line of lines) {
+  // The last two are the empty one, and what is behind its end: nothing.
+  for (const line of lines.slice(1, -2)) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon));
     const value = withoutSpaceAround(line, colon + 1);
@@ -136,26 +137,30 @@ function isBodyless(code: number): boolean {
 
 /** Receivers may send that body after all: on a kept connection the next response would seem to begin with it. */
 function announcesBody(headers: Headers): boolean {
-  return headers.some(
-    ([name, value]) => name === 'transfer-encoding' || (name === 'content-length' && !/^0+$/.test(value)),
-  );
+  return headers.some((header) => header[0] === 'transfer-encoding' || (isLength(header) && !/^0+$/.test(header[1])));
 }
 
-/** RFC 9112, section 6.3. Throws ResponseFault where two readers could differ about it. */
+/**
+ * RFC 9112, section 6.3. A length that is there twice is one (RFC 9110, 8.6), and beside a transfer coding none. Throws
+ * ResponseFault of two that differ.
+ */
 function findBodyEnd(code: number, headers: Headers): BodyEnd {
-  const lengths = headers.filter(([name]) => name === 'content-length');
+  const lengths = new Set(headers.filter(isLength).map(([, value]) => value));
   const codings = headers.filter(([name]) => name === 'transfer-encoding').flatMap(([, value]) => value.split(','));
-  if (lengths.length > 1) throw malformed('it has two lengths');
-  if (lengths.length > 0 && codings.length > 0) throw malformed('it has a length and a transfer coding');
+  if (lengths.size > 1) throw malformed('it has two lengths');
   if (isBodyless(code)) return 0;
   if (codings.length > 0) {
     const last = codings.map((coding) => coding.trim().toLowerCase()).findLast((coding) => coding !== '');
     return last === 'chunked' ? 'chunked' : 'close';
   }
-  if (lengths.length === 0) return 'close';
-  const [, length] = lengths[0]!;
+  const [length] = lengths;
+  if (length === undefined) return 'close';
   if (!/^\d+$/.test(length)) throw malformed('its length is no number');
   return Number(length);
+}
+
+function isLength([name]: Headers[number]): boolean {
+  return name === 'content-length';
 }
 
 /** HTTP's own white space (RFC 9110, 5.6.3): `trim` would also take 0xA0, which may be half of a letter. */
@@ -177,9 +182,9 @@ function readKeptAliveMs(isVersion10: boolean, headers: Headers): number {
     .filter(([name]) => name === 'connection')
     .flatMap(([, value]) => value.toLowerCase().split(','));
   const has = (option: string): boolean => options.some((text) => text.trim() === option);
-  // HTTP/1.0 has no transfer codings: where such a response ends is a guess (RFC 9112, 6.1).
-  const mayBeKept = !isVersion10 || (has('keep-alive') && headers.every(([name]) => name !== 'transfer-encoding'));
-  if (has('close') || !mayBeKept) return 0;
+  // A transfer coding, where HTTP/1.0 has none or a length says otherwise: its end is a guess (RFC 9112, 6.1).
+  const isGuess = headers.some(([name]) => name === 'transfer-encoding') && (isVersion10 || headers.some(isLength));
+  if (has('close') || (isVersion10 && !has('keep-alive')) || isGuess) return 0;
   const [, seconds] = KEEP_ALIVE_TIMEOUT.exec(headers.find(([name]) => name === 'keep-alive')?.[1] ?? '') ?? [];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000;
 }

@@ -173,6 +173,14 @@ describe('a connection', () => {
     assert.deepEqual(connectionsOf(receiver.requests), [1, 2]);
   });
 
+  test('is given up after a length beside a transfer coding', async (t) => {
+    const reply: Reply = (socket) =>
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n');
+    const { attempt, receiver } = await startAttempting(t, { reply });
+    for (let i = 0; i < 2; i++) assert.equal((await attempt()).outcome, 'succeeded');
+    assert.deepEqual(connectionsOf(receiver.requests), [1, 2]);
+  });
+
   test('is given up when the receiver closes it while idle', async (t) => {
     const { attempt, receiver, attempter } = await startAttempting(t);
     await attempt();
