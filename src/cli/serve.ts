@@ -106,8 +106,7 @@ async function serveTogether(settings: Settings, tellStarted: Surroundings['tell
   const argv = [...process.argv.slice(2), '--port', String(port)];
   const onServing = (started: Started): void => void tellStarted(started, log);
   const code = await runProcessGroup({ count, argv, log, clock: systemClock, onServing }, onStopSignal);
-  await processLog.flush();
-  return code;
+  return end(processLog, code);
 }
 
 /** The port of the settings, or where that is 0 a free one. Throws StoreError if nothing can listen there. */
@@ -140,7 +139,7 @@ async function serveToTheEnd(
     onFatal: (error) => void endWith(processLog, error),
   });
   // From before the first attempt goes out: a signal that comes while it starts is a stop like any other.
-  const stopped = nextStopOrder(onStopOrder);
+  const stopped = nextStopOrder(onStopOrder, processLog);
   let app: App;
   try {
     // The first keys are shown once, by a start that comes to an end. Of a group the parent has looked.
@@ -171,8 +170,7 @@ async function serveToTheEnd(
   log.info('stopping: what is on the wire may finish');
   await app.stop();
   log.info('stopped');
-  await processLog.flush();
-  return 0;
+  return end(processLog, 0);
 }
 
 /**
@@ -226,8 +224,8 @@ function onGroupOrder(onStop: (stop: () => void) => void, take: (order: Order) =
 }
 
 /** Resolves when it is time to stop. */
-function nextStopOrder(onStopOrder: Surroundings['onStopOrder']): Promise<void> {
-  return new Promise((resolve) => onStopOrder((order) => (order === 'stop' ? resolve() : process.exit(1))));
+function nextStopOrder(onStopOrder: Surroundings['onStopOrder'], processLog: ProcessLog): Promise<void> {
+  return new Promise((resolve) => onStopOrder((order) => (order === 'stop' ? resolve() : void end(processLog, 1))));
 }
 
 /** A fault nobody handled leaves the state of this process in doubt. What is stored is not: start again. */
@@ -238,8 +236,13 @@ function endOnFault(processLog: ProcessLog): void {
 
 async function endWith(processLog: ProcessLog, error: unknown): Promise<void> {
   processLog.log.fatal({ err: error }, 'ending: a fault that cannot be handled; nothing accepted is lost, start again');
+  await end(processLog, 1);
+}
+
+/** Does not wait for Node to end by itself: output that nobody reads would keep the process. */
+async function end(processLog: ProcessLog, code: number): Promise<never> {
   await processLog.flush();
-  process.exit(1);
+  process.exit(code);
 }
 
 /** The errors of listening that an operator can do something about. */

@@ -1,13 +1,20 @@
 // A disk that is nearly full, or full: nothing new is accepted, what is under way is recorded, and once there is room
 // the service goes on by itself.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Api, type Answer, type ErrorBody } from './api.ts';
 import { hold, startReceiver } from './receiver.ts';
-import { Service, startService } from './service.ts';
+import { environmentOf, Service, startService } from './service.ts';
 import { mountDisk } from './small-disk.ts';
 
+const PROGRAM = fileURLToPath(new URL('../../bin/postrider', import.meta.url));
 const MB = 1_024 * 1_024;
 /** More than any disk has. */
 const ENDLESS = '999999999GB';
@@ -101,6 +108,45 @@ test('a disk that fills up, and has room again', async (t) => {
     await accepted(api);
     assert.equal((await api.deliveryEnds(id)).status, 'succeeded');
   });
+});
+
+test('the disk of its log may be full: it serves, and goes on writing when there is room', async (t) => {
+  const disk = mountDisk(t, 4);
+  if (typeof disk === 'string') return t.skip(disk);
+  const path = join(disk.path, 'log');
+  const dataDir = await mkdtemp(join(tmpdir(), 'postrider-log-'));
+  const settings = { PORT: '0', DATA_DIR: dataDir, TEST_SUBNETS: '127.0.0.0/8', LOG_LEVEL: 'debug' };
+  const file = openSync(path, 'a');
+  const child = spawn(PROGRAM, ['serve', '--json'], {
+    env: environmentOf(settings),
+    stdio: ['ignore', file, 'ignore'],
+  });
+  closeSync(file);
+  const exit = once(child, 'exit');
+  disk.endFirst(async () => {
+    child.kill('SIGKILL');
+    await exit;
+    await rm(dataDir, { recursive: true });
+  });
+  let log = '';
+  while (!log.includes('"started"')) log = await readFile(path, 'utf8');
+  const { url, keys } = JSON.parse(log.slice(0, log.indexOf('\n'))) as { url: string; keys: [{ key: string }] };
+  const api = new Api({ url, key: keys[0].key, activity: () => Promise.resolve() });
+  const receiver = await startReceiver(t);
+  await api.subscribed(receiver.url, 'log.full');
+  await disk.fillTo(0);
+  for (let count = 1; count <= 100; count++) {
+    await api.publishToOne('log.full');
+    await receiver.arrived(count);
+  }
+  await disk.makeRoom();
+  const id = await api.publishToOne('log.full');
+  await api.eventually(
+    () => readFile(path, 'utf8'),
+    (written) => written.includes(id),
+  );
+  child.kill('SIGTERM');
+  assert.deepEqual(await exit, [0, null]);
 });
 
 function post(api: Api): Promise<Answer<ErrorBody>> {

@@ -8,6 +8,7 @@ import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -125,7 +126,50 @@ describe('SIGTERM', () => {
     child.kill('SIGTERM');
     assert.deepEqual(await exit, [0, null]);
   });
+
+  for (const signals of [1, 2]) {
+    test(`ends it, given ${signals} times, also when its output is not read`, async (t) => {
+      const settings = {
+        HOST: '127.0.0.1',
+        PORT: '0',
+        DATA_DIR: await temporaryDirectory(t),
+        TEST_SUBNETS: '127.0.0.0/8',
+        LOG_LEVEL: 'debug',
+      };
+      const env = environmentOf(settings);
+      const child = spawn(PROGRAM, ['serve', '--json'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+      t.after(() => void child.kill('SIGKILL'));
+      const exit = once(child, 'exit', { signal: AbortSignal.timeout(EXIT_MS_MAX) });
+      const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+      child.stdout.removeAllListeners('data').pause();
+      const { url, keys } = JSON.parse(line) as { url: string; keys: [{ key: string }] };
+      const api = new Api({ url, key: keys[0].key, activity: () => Promise.resolve() });
+      const receiver = await startReceiver(t);
+      await api.subscribed(receiver.url, 'stop.full');
+      const events = Array.from({ length: 1_000 }, () => ({ type: 'stop.full', body: {} }));
+      for (let batch = 0; batch < 3; batch++) await api.send('POST', '/v1/events/batch', { events });
+      // A line for each is more than fits between two processes.
+      await receiver.arrived(3_000);
+      if (signals === 2) {
+        receiver.respond = hold;
+        await api.publish('stop.full');
+        await receiver.arrived(3_001);
+      }
+      child.kill('SIGTERM');
+      if (signals === 2) {
+        await waitUntilNotReady(url);
+        child.kill('SIGTERM');
+      }
+      assert.deepEqual(await exit, [signals - 1, null]);
+    });
+  }
 });
+
+/** So the first signal has been taken. */
+async function waitUntilNotReady(url: string): Promise<void> {
+  const isReady = async (): Promise<boolean> => (await fetch(`${url}/readyz`)).ok;
+  while (await isReady().catch(() => false));
+}
 
 test('a start says which settings let through what is otherwise kept out', async (t) => {
   const settings = {
