@@ -172,6 +172,30 @@ describe('opening', () => {
     await openServer(t, dataDir);
   });
 
+  it('refuses a backup beside the log of the database that it replaces, and changes neither', async (t) => {
+    const dataDir = makeDataDir(t);
+    const path = databasePath(dataDir);
+    const scene = new Scene(await openServer(t, dataDir));
+    const destination = await scene.createDestination();
+    await scene.accept([destination]);
+    const backup = join(makeDataDir(t), 'backup');
+    backupSqlite({ dataDir, target: backup });
+    await scene.accept([destination]);
+    const log = readFileSync(`${path}-wal`);
+    await scene.store.close();
+
+    cpSync(backup, path);
+    writeFileSync(`${path}-wal`, log);
+    const says = refuses('corrupt', path, 'backup', 'remove', '-wal', '-shm');
+    await assert.rejects(openServer(t, dataDir), says);
+    assert.throws(() => assertStoreIsThere(dataDir), says);
+    assert.deepEqual(readFileSync(path), readFileSync(backup));
+    assert.deepEqual(readFileSync(`${path}-wal`), log);
+    rmSync(`${path}-wal`);
+    const restored = await openServer(t, dataDir);
+    await restored.close();
+  });
+
   it('tells what other users of the machine could do with its files', async (t) => {
     const { dataDir, path } = await makeUsed(t);
     const warnings: string[] = [];

@@ -1,6 +1,6 @@
 // The directory that everything is kept in. What is made in it is its owner's alone, as the directory is, should that
 // have been made by somebody else: event bodies are in there as they came.
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { StoreError } from '../../store.ts';
 import { errnoOf } from '../errors.ts';
@@ -24,7 +24,7 @@ export const SERVED_FILES = [DATABASE, WRITE_AHEAD_LOG, `${DATABASE}-shm`, LOCK]
 export function assertStoreIsThere(dataDir: string): void {
   const path = databasePath(dataDir);
   try {
-    assertNotEmpty(path);
+    assertOpenable(path);
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === null) throw error;
@@ -34,14 +34,41 @@ export function assertStoreIsThere(dataDir: string): void {
   }
 }
 
-/** Before SQLite opens the file: it would take the log beside an empty one for an old log, and remove that. */
-export function assertNotEmpty(path: string): void {
-  if (statSync(path).size > 0) return;
+/**
+ * Before this process has the database open. SQLite would take the log beside an empty one for an old log, and remove
+ * that; and the log beside a backup for the backup's own, and mix what the two hold.
+ */
+export function assertOpenable(path: string): void {
+  if (statSync(path).size === 0) {
+    throw new StoreError(
+      'corrupt',
+      `${path} is empty: the database that was there is lost. Restore a backup; or, to begin anew with nothing, ` +
+        `remove ${path}`,
+    );
+  }
+  const log = `${path}-wal`;
+  // In this order: one that is put to its first use meanwhile says that it has a log before there is one.
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0 || hasLog(path)) return;
   throw new StoreError(
     'corrupt',
-    `${path} is empty: the database that was there is lost. Restore a backup; or, to begin anew with nothing, ` +
-      `remove ${path}`,
+    `${path} is a backup, and ${log} beside it is of the database that was there before: put that database back, or ` +
+      `remove ${log} and ${path}-shm`,
   );
+}
+
+/** Where a database's header has its "file format read version", and what that is once it is written through a log. */
+const FORMAT_AT = 19;
+const FORMAT_WITH_LOG = 2;
+
+function hasLog(path: string): boolean {
+  const file = openSync(path, 'r');
+  try {
+    const format = Buffer.alloc(1);
+    readSync(file, format, 0, 1, FORMAT_AT);
+    return format[0] === FORMAT_WITH_LOG;
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Makes the directory, and what is missing above it. Throws `unwritable` unless files can be made in it. */

@@ -1,12 +1,13 @@
 // What happens to a database before anything uses it: one that is there is looked at first, and refused unchanged if it
-// is empty, damaged, newer than this program, or sealed under another master key. One that is not there gets its name
-// when it is whole: so an empty file is never a first start that was cut off, but always a database that was lost.
+// is empty, damaged, beside another's log, newer than this program, or sealed under another master key. One that is not
+// there gets its name when it is whole: so an empty file is never a first start that was cut off, but always a database
+// that was lost.
 import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Random } from '../../../runtime/random.ts';
 import type { Sealer } from '../../../runtime/sealer.ts';
 import { StoreError } from '../../store.ts';
-import { assertNotEmpty, assertWritable, noRoom, unwritable } from './data-dir.ts';
+import { assertOpenable, assertWritable, noRoom, unwritable } from './data-dir.ts';
 import { openDatabase, prepare, type Database } from './database.ts';
 import { isDiskFull } from './write-checks.ts';
 import { publishFile, writeNewFile } from './durable-file.ts';
@@ -25,7 +26,7 @@ export function openPrepared(path: string, sealer: Sealer, lockOut?: () => FileL
   return withOpenErrors(path, () => {
     if (!existsSync(path)) createDatabase(path, sealer);
     assertWritable(path);
-    assertNotEmpty(path);
+    assertOpenable(path);
     return openWith(path, (db) => prepareExisting(db, path, sealer, lockOut));
   });
 }
