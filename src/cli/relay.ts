@@ -14,7 +14,7 @@ import { nameDatabase, readDatabaseAddress } from '../store/postgres/wire/databa
 import { timeOfDay } from './api/cells.ts';
 import { CONNECTION_FLAGS, readConnection } from './api/connection.ts';
 import { databaseUrlOf, integerFlag, integerOf, type Command, type CommandLine } from './command.ts';
-import { nextEnd } from './end.ts';
+import { nextStopSignal } from './end.ts';
 import { OutputError, print, sentences, shownJson, tell } from './output.ts';
 import { printable } from './terminal.ts';
 
@@ -55,7 +55,9 @@ async function relay(line: CommandLine): Promise<number> {
   const options = readOptions(line, table);
   const teller = createTeller(options, line.has('json'));
   const running = new Relay({ ...options, onNews: (news) => teller.hear(news) });
-  void nextEnd().then(() => running.stop());
+  // Nobody may be reading, or the disk of the log be full; that is no reason to stop publishing.
+  process.stdout.on('error', () => undefined);
+  void nextStopSignal().then(() => running.stop());
   try {
     await running.run();
     return 0;

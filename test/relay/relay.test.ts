@@ -101,6 +101,31 @@ test('a relay that waits is told of each commit, and ends at SIGTERM', async (t)
   assert.equal((await relay.said('ended'))['published'], 3);
 });
 
+test('a relay whose output cannot be written goes on', async (t) => {
+  const relay = startRelay(t, service, flags());
+  await relay.said('publishing');
+  relay.leaveUnread();
+  const ended = relay.exit.then(() => assert.fail('it ended'));
+  // Of each row that is set aside it says so.
+  for (const id of [1, 2]) {
+    await client.query(`INSERT INTO outbox (type, body) VALUES ('unread', '{}')`);
+    const setAside = api.eventually(
+      () => rowsOf('outbox', 'refused_at'),
+      (rows) => rows.length === id && rows.every((row) => row['refused_at'] !== null),
+    );
+    await Promise.race([setAside, ended]);
+  }
+  await client.query('DELETE FROM outbox');
+  await client.query(`INSERT INTO outbox (type, body) VALUES ('relay.unread', '{}')`);
+  const accepted = api.eventually(
+    () => acceptedOf(api, 'relay.unread'),
+    ({ length }) => length === 1,
+  );
+  await Promise.race([accepted, ended]);
+  ended.catch(() => {});
+  assert.deepEqual(await relay.signal('SIGTERM'), { code: 0, signal: null });
+});
+
 test('a row whose transaction began early and ends late is not passed over', async (t) => {
   const relay = startRelay(t, service, flags('--batch-size', '10'));
   await relay.said('publishing');

@@ -50,6 +50,11 @@ export class RelayProcess {
     }
   }
 
+  /** Nobody reads what it says any more. */
+  leaveUnread(): void {
+    this.#child.stdout!.destroy();
+  }
+
   get pid(): number {
     return this.#child.pid!;
   }
