@@ -41,9 +41,14 @@ function hasParams({ params }: FastifyRequest): boolean {
 
 /** Throws ApiError where the path does not take the method. */
 function checkMethod(app: ApiApp, request: FastifyRequest, reply: FastifyReply): void {
-  const allowed = methodsOf(app, pathOf(request.url));
+  const path = pathOf(request.url);
+  const allowed = methodsOf(app, path);
   if (allowed.includes(request.method)) return;
-  if (allowed.length === 0) throw new ApiError('not_found', 'there is nothing at this path');
+  if (allowed.length === 0) {
+    // Clients put /v1 before every path: whoever gives them a base URL that has it too meets this first.
+    const hint = path.startsWith('/v1/v1/') ? ', which has /v1 twice; leave it out of the base URL' : '';
+    throw new ApiError('not_found', `there is nothing at this path${hint}`);
+  }
   reply.header('allow', allowed.join(', '));
   throw new ApiError('method_not_allowed', `this path takes ${allowed.join(', ')}, not ${request.method}`);
 }

@@ -129,6 +129,12 @@ test('under /v1 a path that leads nowhere asks for a key first', async () => {
   }
 });
 
+test('a base URL that has /v1 already, and so has it twice, is told so', async () => {
+  const { message } = await api.refuse('not_found', 'GET', '/v1/v1/destinations?limit=1');
+  assert.equal(message, 'there is nothing at this path, which has /v1 twice; leave it out of the base URL');
+  assert.equal((await api.refuse('not_found', 'GET', '/v1/v1x')).message, 'there is nothing at this path');
+});
+
 test('a method that a path does not take is 405 with those that it takes', async () => {
   const cases: [method: string, path: string, allow: string][] = [
     ['PUT', '/v1/destinations', 'GET, HEAD, POST'],
