@@ -7,6 +7,7 @@ import { after, test, type TestContext } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { certificate, type Certificate } from '../attempt/receiver.ts';
+import { askService } from '../../src/cli/api/ask-service.ts';
 import { environmentOf } from '../e2e/service.ts';
 import { Prompt } from './lines.ts';
 
@@ -64,6 +65,17 @@ test('of a proxy that says what is wrong nobody is told to doubt the URL; of ano
     assert.equal(code, 1);
     assert.match(stderr, hint);
   }
+});
+
+test('of a service that takes a request and hangs, the next step is said', async (t) => {
+  const url = await serve(t, () => undefined);
+  const connection = { url, key: KEY, keyFrom: '--key' };
+  const asked = askService(connection, null, (client) => client.stats.now({ timeoutMs: 100 }));
+  await assert.rejects(asked, (error: Error) => {
+    assert.ok(error.message.startsWith(`${url}: no answer within `), error.message);
+    assert.match(error.message, /\. Is the service running there\? ".+ serve" starts one; --url names another$/);
+    return true;
+  });
 });
 
 test('where no TLS is spoken, that is said in words, and the sources of OpenSSL are not named', async (t) => {

@@ -136,6 +136,16 @@ test('one that may be tried only once is given all of the deadline', async () =>
   await assert.rejects(once.stats.now(), /no answer within (2\d\d|300) ms/);
 });
 
+test('a try that hangs after others says how long all of them took, and how many they were', async () => {
+  const twice = new Postrider({ apiKey: service.key, baseUrl: proxy.url, maxRetries: 1, timeoutMs: 2_000 });
+  proxy.failures = ['cut', 'hang'];
+  await assert.rejects(twice.stats.now(), (error: TimeoutError) => {
+    assert.ok(error instanceof TimeoutError);
+    assert.match(error.message, /^no answer within \d+ ms, in 2 tries$/);
+    return true;
+  });
+});
+
 test('no earlier than Retry-After', async () => {
   proxy.failures = [refused(429, 'rate_limited', { 'retry-after': '1' })];
   await client.stats.now();

@@ -14,16 +14,21 @@ export function boundTimeout(timeoutMs: number): number {
 }
 
 export class Deadline {
+  readonly #beginsAt = performance.now();
   readonly #endsAt: number;
   readonly #signal: AbortSignal | undefined;
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
-    this.#endsAt = performance.now() + timeoutMs;
+    this.#endsAt = this.#beginsAt + timeoutMs;
     this.#signal = signal;
   }
 
   get remainingMs(): number {
     return Math.max(0, this.#endsAt - performance.now());
+  }
+
+  get elapsedMs(): number {
+    return performance.now() - this.#beginsAt;
   }
 
   /** Throws what the caller aborted with, if it did. */
@@ -41,7 +46,7 @@ export class Deadline {
     } catch (error) {
       this.throwIfAborted();
       if (!timer.signal.aborted) throw error;
-      throw new TimeoutError(`no answer within ${Math.round(limitMs)} ms`, { cause: error });
+      throw new TimeoutError(`no answer within ${inWords(limitMs)}`, { cause: error });
     } finally {
       clearTimeout(timeout);
     }
@@ -50,6 +55,11 @@ export class Deadline {
   wait(milliseconds: number): Promise<void> {
     return sleep(milliseconds, this.#signal);
   }
+}
+
+/** As people say it: `300 ms`, `60 s`. */
+export function inWords(milliseconds: number): string {
+  return milliseconds < 10_000 ? `${Math.round(milliseconds)} ms` : `${Math.round(milliseconds / 1_000)} s`;
 }
 
 /** Rejects with the signal's reason as soon as it aborts. */

@@ -1,8 +1,8 @@
 // One call of the API: a URL, a try, its answer or its error, and another try where that is safe. Uses nothing but the
 // platform's fetch, so it runs wherever that is.
 import { chunksOf } from './chunks.ts';
-import { boundTimeout, Deadline, type CallOptions } from './deadline.ts';
-import { ApiError, ConnectionError, UnexpectedAnswerError } from './errors.ts';
+import { boundTimeout, Deadline, inWords, type CallOptions } from './deadline.ts';
+import { ApiError, ConnectionError, TimeoutError, UnexpectedAnswerError } from './errors.ts';
 import { isRefused, refusalOf } from './refusals.ts';
 import { delayMsOf, isWorthRetrying, readRetryAfter, RETRIES_MAX } from './retries.ts';
 
@@ -130,7 +130,8 @@ export class Transport {
       } catch (error) {
         const delayMs = delayMsOf(retries, error);
         const isOver = retries >= maxRetries || delayMs >= deadline.remainingMs;
-        if (isOver || !isWorthRetrying(error, isRepeatable)) throw error;
+        if (isOver || !isWorthRetrying(error, isRepeatable))
+          throw retries === 0 ? error : ofAllTries(error, retries + 1, deadline);
         await deadline.wait(delayMs);
       }
     }
@@ -156,6 +157,12 @@ export class Transport {
       });
     }
   }
+}
+
+/** The last try's own limit is a share of the deadline: callers have waited for all of them. */
+function ofAllTries(error: unknown, tries: number, deadline: Deadline): unknown {
+  if (!(error instanceof TimeoutError)) return error;
+  return new TimeoutError(`no answer within ${inWords(deadline.elapsedMs)}, in ${tries} tries`, { cause: error.cause });
 }
 
 /** `/v1/destinations/dst_…/test` of its parts. An id is the caller's word: it must not lead elsewhere. */

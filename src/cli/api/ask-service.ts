@@ -43,6 +43,7 @@ function explain(error: unknown, { module, connection, nameOfParam }: Circumstan
     return fail(`${named === null ? '' : `${named}: `}${error.message} (${error.code}${request})`);
   }
   if (error instanceof module.ConnectionError) return fail(`${error.message}. ${hintOf(error)}`);
+  if (error instanceof module.TimeoutError) return fail(`${url}: ${error.message}. ${runningHint()}`);
   if (error instanceof module.PostriderError) return fail(`${url}: ${error.message}`);
   return error;
 }
@@ -59,5 +60,9 @@ function hintOf({ cause }: Client.ConnectionError): string {
   if (UNKNOWN_SIGNER.test(code)) return 'To trust the certificate that signed it: NODE_EXTRA_CA_CERTS=FILE.pem';
   // It has no code: fetch has sent nothing, as browsers would, to a port that the Fetch standard blocks.
   if (message === 'bad port') return 'Browsers and fetch open no connection to that port: let the service have another';
+  return runningHint();
+}
+
+function runningHint(): string {
   return `Is the service running there? "${nextCommand('serve')}" starts one; --url names another`;
 }
