@@ -322,6 +322,8 @@ describe('which service and which key', () => {
     const wrong = `pr_test_${'0'.repeat(36)}`;
     const refused = await fails(1, 'login', '--url', service.url, '--key', wrong);
     assert.match(refused, /does not take the key[^]*Nothing was remembered/);
+    const cut = await fails(1, 'login', '--url', service.url, '--key', 'pr_test_oops');
+    assert.match(cut, /does not take the key from --key: it has 4 characters behind "pr_test_", and a key 36\n/);
     assert.throws(() => statSync(profiles), { code: 'ENOENT' });
     await run('login', '--profile', 'staging');
     assert.equal(statSync(profiles).mode & 0o777, 0o600);

@@ -30,11 +30,10 @@ export async function askService<Result>(
 type Circumstances = { module: typeof Client; connection: Connection; nameOfParam: NameOfParam | null };
 
 function explain(error: unknown, { module, connection, nameOfParam }: Circumstances): unknown {
-  const { url, keyFrom } = connection;
+  const { url, key, keyFrom } = connection;
   const fail = (text: string): CommandFailure => new CommandFailure(text, { cause: error });
   if (error instanceof module.UnauthorizedError) {
-    const hint = `"${nextCommand('keys list')}" shows those of its store`;
-    return fail(`${url} does not take the key from ${keyFrom}: it is unknown there, revoked or expired; ${hint}`);
+    return fail(`${url} does not take the key from ${keyFrom}: ${reasonOf(key)}`);
   }
   if (error instanceof module.ForbiddenError) return fail(`${error.message}; the key is from ${keyFrom}`);
   if (error instanceof module.ApiError) {
@@ -46,6 +45,16 @@ function explain(error: unknown, { module, connection, nameOfParam }: Circumstan
   if (error instanceof module.TimeoutError) return fail(`${url}: ${error.message}. ${runningHint()}`);
   if (error instanceof module.PostriderError) return fail(`${url}: ${error.message}`);
   return error;
+}
+
+/** Behind `pr_test_` or `pr_live_`. */
+const KEY_CHARS = 36;
+
+/** Why a service may not take it. A paste that lost its end has the right beginning. */
+function reasonOf(key: string): string {
+  const { length } = key.replace(/^pr_(test|live)_/, '');
+  if (length !== KEY_CHARS) return `it has ${length} characters behind "${key.slice(0, 8)}", and a key ${KEY_CHARS}`;
+  return `it is unknown there, revoked or expired; "${nextCommand('keys list')}" shows those of its store`;
 }
 
 /** Of OpenSSL: a certificate that no authority known here has signed. */

@@ -26,19 +26,21 @@ async function login(line: CommandLine): Promise<void> {
   const name = checkProfileName(line.textOf('profile') ?? DEFAULT_PROFILE);
   const url =
     readUrl('--url', line.textOf('url')) ?? readUrl('POSTRIDER_URL', readClientVariables().url) ?? URL_DEFAULT;
-  const key = readKey('--key', (await keyOf(line, url)).trim());
-  await checkKey({ url, key, keyFrom: '--key' });
+  const [keyFrom, text] = await keyOf(line, url);
+  const key = readKey(keyFrom, text.trim());
+  await checkKey({ url, key, keyFrom });
   saveProfile(name, { url, key });
   const mode = isLiveKey(key) ? 'live' : 'test';
   if (line.has('json')) await printJson({ profile: name, url, mode, file: profilesFile() });
   else await say(`${url} with this ${mode} key is the profile "${name}", kept in ${profilesFile()}`);
 }
 
-async function keyOf(line: CommandLine, url: string): Promise<string> {
+/** What gave it, for messages, and its text. */
+async function keyOf(line: CommandLine, url: string): Promise<[from: string, text: string]> {
   const given = line.textOf('key');
-  if (given === '-') return readAll('--key');
-  if (given !== null) return given;
-  if (process.stdin.isTTY) return readHidden(`API key for ${url}: `);
+  if (given === '-') return ['standard input', await readAll('--key')];
+  if (given !== null) return ['--key', given];
+  if (process.stdin.isTTY) return ['the prompt', await readHidden(`API key for ${url}: `)];
   throw new UsageError('--key is missing: give the key, or "--key -" to read it from standard input');
 }
 
