@@ -70,9 +70,10 @@ export function createGuard(options: { testSubnets: readonly string[]; allowSubn
   const isOwn = (address: Address, port: number): boolean => own !== null && own.port === port && leadsTo(address, own);
 
   const checkLiteral = (address: Address, port: number, mode: Mode): string | null => {
-    if (isOwn(address, port)) return NOT_PUBLIC;
+    const fault = NOT_PUBLIC + testHint(mode);
+    if (isOwn(address, port)) return fault;
     if (isAllowed(address, mode)) return null;
-    return isPublic(address) ? findPortFault(port, mode) : NOT_PUBLIC;
+    return isPublic(address) ? findPortFault(port, mode) : fault;
   };
 
   return {
@@ -84,7 +85,8 @@ export function createGuard(options: { testSubnets: readonly string[]; allowSubn
       if (literal !== null) return checkLiteral(parseAddress(literal)!, portOf(url), mode);
       // What a name or port is worth depends on the address behind it, and that is judged on connecting.
       if (subnets[mode].length > 0) return null;
-      return findNameFault(url.hostname) ?? findPortFault(portOf(url), mode);
+      const nameFault = findNameFault(url.hostname);
+      return nameFault === null ? findPortFault(portOf(url), mode) : nameFault + testHint(mode);
     },
     /** Those of the resolved addresses that may be connected to, as canonical text, in the order given. */
     vetAddresses({ addresses, mode, hostname, port }: AddressQuestion): string[] {
@@ -104,6 +106,11 @@ export function createGuard(options: { testSubnets: readonly string[]; allowSubn
 }
 
 const NOT_PUBLIC = 'the address of this URL is not publicly reachable; use a host on the public internet';
+
+/** Whoever tries things out has a receiver at hand, not on the public internet. */
+function testHint(mode: Mode): string {
+  return mode === 'test' ? ', or an address that the setting TEST_SUBNETS allows' : '';
+}
 
 /** Reads a subnet in CIDR form, or a single address; throws an Error whose message says what would be right. */
 export function parseSubnet(text: string): Subnet {

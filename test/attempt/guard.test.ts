@@ -171,6 +171,13 @@ describe('URLs', () => {
     assert.equal(check('https://[2606:4700::1111]:8443/'), null);
   });
 
+  test('in test mode it is said which setting allows an address or a name that is not public; in live mode not', () => {
+    for (const url of ['http://127.0.0.1:8384/', 'http://localhost:8384/']) {
+      assert.match(check(url, { mode: 'test' })!, /, or an address that the setting TEST_SUBNETS allows$/);
+      assert.doesNotMatch(check(url.replace('http:', 'https:'))!, /TEST_SUBNETS/);
+    }
+  });
+
   test('names that are not public are refused', () => {
     for (const name of [
       'localhost',
