@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { COMMAND_ENTRIES, ENTRIES } from '../../src/cli/commands.ts';
 import { SETTINGS, VERSION, flagOf } from '../../src/config.ts';
+import { startApi, type Json } from '../api/harness.ts';
 import { environmentOf, runCommand } from '../e2e/service.ts';
 import { runLines } from './lines.ts';
 
@@ -49,6 +50,20 @@ describe('help', () => {
       assert.equal(texts.get(`${command} -h`), helpOf(command));
       assert.equal(texts.get(`help ${command}`), helpOf(command));
     }
+  });
+
+  test('of a retry policy and a filter shows one that the service takes', async (t) => {
+    const texts = await printed(['destinations create --help', 'subscriptions create --help']);
+    const [policy, filter] = [...texts.values()].map(
+      (text) => JSON.parse(/such as\s+(\{\S+\})[;:]/.exec(text)![1]!) as Json,
+    );
+    const api = await startApi();
+    t.after(() => api.close());
+    const destination = { url: 'https://example.com/hooks', retry_policy: policy };
+    const { json } = await api.expect(201, 'POST', '/v1/destinations', { body: destination });
+    assert.deepEqual(json.retry_policy, policy);
+    const subscription = { destination_id: json.id, event_type: 'order.*', filter };
+    await api.expect(201, 'POST', '/v1/subscriptions', { body: subscription });
   });
 
   test('of serve says of every setting what it takes and what it is by default', async () => {

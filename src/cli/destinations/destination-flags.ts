@@ -11,7 +11,7 @@ export const DESTINATION_FLAGS = {
   'rate-per-second': { type: 'string', meaning: 'attempts a second on average; "none": no limit', value: 'N' },
   'retry-policy': {
     type: 'string',
-    meaning: 'delays, a formula for them, or {} for the default: JSON, @file or -',
+    meaning: 'when to try again, such as {"schedule_seconds":[10,60]}; {} is the default: JSON, @file or -',
     value: 'JSON',
   },
   headers: { type: 'string', meaning: 'headers of every request to it: JSON, @file or -', value: 'JSON' },

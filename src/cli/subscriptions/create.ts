@@ -9,7 +9,11 @@ export const createSubscriptionCommand = serviceCommand(
     usage: ['subscriptions create DESTINATION TYPE [--filter JSON]'],
     examples: ['subscriptions create dst_… order.paid', 'subscriptions create dst_… order.paid --filter @filter.json'],
     flags: {
-      filter: { type: 'string', meaning: 'conditions on the body: JSON, @file or -', value: 'JSON' },
+      filter: {
+        type: 'string',
+        meaning: 'conditions on the body, such as {"$.total":{"$gte":100}}: JSON, @file or -',
+        value: 'JSON',
+      },
     },
     words: ['DESTINATION', 'TYPE'],
   },
