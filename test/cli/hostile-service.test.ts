@@ -78,6 +78,24 @@ test('of a service that takes a request and hangs, the next step is said', async
   });
 });
 
+test('a change whose answer is lost may have been made, and that is said; unless it was never asked for', async (t) => {
+  const gone = createServer();
+  await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+  const refusing = `http://127.0.0.1:${(gone.address() as AddressInfo).port}`;
+  await new Promise((resolve) => gone.close(resolve));
+  const losing = await serve(t, (response) => response.destroy());
+  const running = /\)\. Is the service running there\? /;
+  for (const [url, line, hint] of [
+    [losing, 'publish a.b', /\)\. It may have been done all the same: see what is there before you repeat it\n$/],
+    [losing, 'events list', running],
+    [refusing, 'publish a.b', running],
+  ] as const) {
+    const { code, stderr } = await prompt.run([...line.split(' '), '--url', url, '--key', KEY]);
+    assert.equal(code, 1);
+    assert.match(stderr, hint, line);
+  }
+});
+
 test('where no TLS is spoken, that is said in words, and the sources of OpenSSL are not named', async (t) => {
   const url = (await serve(t, (response) => response.end())).replace('http:', 'https:');
   const { code, stderr } = await prompt.run(['events', 'list', '--url', url, '--key', KEY]);

@@ -20,16 +20,27 @@ export async function askService<Result>(
   const { url, key } = connection;
   // Loaded here: what is wrong with a command line can be said without it.
   const module = await import('../../../sdk/typescript/src/postrider.ts');
+  let isChange = false;
+  const fetchNoting: typeof fetch = (resource, init) => {
+    isChange = init?.method !== 'GET';
+    return fetch(resource, init);
+  };
   try {
-    return await ask(new module.Postrider({ apiKey: key, baseUrl: url }), module);
+    return await ask(new module.Postrider({ apiKey: key, baseUrl: url, fetch: fetchNoting }), module);
   } catch (error) {
-    throw explain(error, { module, connection, nameOfParam });
+    throw explain(error, { module, connection, nameOfParam, isChange });
   }
 }
 
-type Circumstances = { module: typeof Client; connection: Connection; nameOfParam: NameOfParam | null };
+/** `isChange`: what was asked last changes something, or may. */
+type Circumstances = {
+  module: typeof Client;
+  connection: Connection;
+  nameOfParam: NameOfParam | null;
+  isChange: boolean;
+};
 
-function explain(error: unknown, { module, connection, nameOfParam }: Circumstances): unknown {
+function explain(error: unknown, { module, connection, nameOfParam, isChange }: Circumstances): unknown {
   const { url, key, keyFrom } = connection;
   const fail = (text: string): CommandFailure => new CommandFailure(text, { cause: error });
   if (error instanceof module.UnauthorizedError) {
@@ -41,8 +52,8 @@ function explain(error: unknown, { module, connection, nameOfParam }: Circumstan
     const request = error.requestId === undefined ? '' : `, request ${error.requestId}`;
     return fail(`${named === null ? '' : `${named}: `}${error.message} (${error.code}${request})`);
   }
-  if (error instanceof module.ConnectionError) return fail(`${error.message}. ${hintOf(error)}`);
-  if (error instanceof module.TimeoutError) return fail(`${url}: ${error.message}. ${runningHint()}`);
+  if (error instanceof module.ConnectionError) return fail(`${error.message}. ${hintOf(error, isChange)}`);
+  if (error instanceof module.TimeoutError) return fail(`${url}: ${error.message}. ${lostHint(isChange)}`);
   if (error instanceof module.PostriderError) return fail(`${url}: ${error.message}`);
   return error;
 }
@@ -60,8 +71,11 @@ function reasonOf(key: string): string {
 /** Of OpenSSL: a certificate that no authority known here has signed. */
 const UNKNOWN_SIGNER = /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET_ISSUER)/;
 
+/** Of the system and of fetch: there never was a connection, so nothing was asked. */
+const NO_CONNECTION = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
 /** What to look at when no answer came. */
-function hintOf({ cause }: Client.ConnectionError): string {
+function hintOf({ cause }: Client.ConnectionError, isChange: boolean): string {
   const { code = '', message } = ((cause as Error | undefined)?.cause ?? {}) as { code?: string; message?: string };
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'Nothing there speaks TLS: does its address begin with http://?';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Its certificate is for another name: give that in the URL';
@@ -69,9 +83,11 @@ function hintOf({ cause }: Client.ConnectionError): string {
   if (UNKNOWN_SIGNER.test(code)) return 'To trust the certificate that signed it: NODE_EXTRA_CA_CERTS=FILE.pem';
   // It has no code: fetch has sent nothing, as browsers would, to a port that the Fetch standard blocks.
   if (message === 'bad port') return 'Browsers and fetch open no connection to that port: let the service have another';
-  return runningHint();
+  return lostHint(isChange && !NO_CONNECTION.test(code));
 }
 
-function runningHint(): string {
+/** Whoever repeats a change whose answer alone was lost makes a second destination, or a second event. */
+function lostHint(isChange: boolean): string {
+  if (isChange) return 'It may have been done all the same: see what is there before you repeat it';
   return `Is the service running there? "${nextCommand('serve')}" starts one; --url names another`;
 }
