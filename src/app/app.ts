@@ -47,7 +47,7 @@ type AppOptions = {
 export async function startApp({ settings, traces, log, store, masterKey }: AppOptions): Promise<App> {
   const metrics = createMetrics(VERSION);
   const clock = createAdjustableClock(systemClock);
-  const onError = createOnError({ metrics, log });
+  const onError = createOnError({ metrics, log, clock });
   const network = createNetwork({ settings, clock, onFault: (error) => onError(error, 'attempt') });
   const exporting = traces === null ? null : await loadExporting(traces, { clock, log });
   const service = await createService({

@@ -5,6 +5,7 @@ import type { Mode } from '../model/api-key.ts';
 import type { AdjustableClock } from '../runtime/clock.ts';
 import { createClockTrust, type ClockTrust } from '../runtime/clock-trust.ts';
 import { createIds, type Ids } from '../runtime/ids.ts';
+import { LineLimit } from '../runtime/line-limit.ts';
 import type { Log } from '../runtime/log.ts';
 import type { BackgroundStep } from '../runtime/loop.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -41,10 +42,14 @@ export type Base = ServiceOptions & {
 
 type OnError = (error: unknown, where: BackgroundStep) => void;
 
-export function createOnError({ metrics, log }: { metrics: Metrics; log: Log }): OnError {
+/** Thousands of destinations may have the same fault, several times a second: a disk gone, no file descriptors. */
+export function createOnError({ metrics, log, clock }: Pick<ServiceOptions, 'metrics' | 'log' | 'clock'>): OnError {
+  const limit = new LineLimit<BackgroundStep>(clock, (where, leftOut) =>
+    log.error({ where, left_out: leftOut }, 'more steps failed'),
+  );
   return (error, where) => {
     metrics.loopFailures.count({ loop: where });
-    log.error({ err: error, where }, 'a step failed; it will be tried again');
+    if (limit.isTold(where)) log.error({ err: error, where }, 'a step failed; it will be tried again');
   };
 }
 

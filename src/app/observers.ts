@@ -5,6 +5,7 @@ import { SHARD_COUNT, idTime, type DestinationId } from '../model/id.ts';
 import { endedBy, type EndedUnsent, type FinishedAttempt, type Observer, type Scheduled } from '../model/observer.ts';
 import type { Ownership } from '../model/ownership.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { LineLimit } from '../runtime/line-limit.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { StoreStats } from '../store/store.ts';
@@ -91,26 +92,22 @@ function cacheFor<T>(clock: Clock, lifetimeMs: number, read: () => T): () => T {
 // what somebody may have to act on gets a line: a delivery that ends dead, and failed attempts, as many a second as a
 // person could read.
 
-/** Failed attempts of one destination that get a line within a second; the rest of them are counted. */
-const FAILURES_TOLD_MAX = 10;
-const WINDOW_MS = 1_000;
-
 export class AttemptLog {
   readonly #log: Log;
-  readonly #clock: Clock;
-  /** Failed attempts of this second, by destination. Emptied every second, so it holds no more than one second's. */
-  readonly #failures = new Map<DestinationId, number>();
+  readonly #failures: LineLimit<DestinationId>;
 
   constructor(log: Log, clock: Clock) {
     this.#log = log;
-    this.#clock = clock;
+    this.#failures = new LineLimit(clock, (destination, leftOut) =>
+      log.info({ destination, left_out: leftOut }, 'more attempts failed'),
+    );
   }
 
   note(finished: FinishedAttempt): void {
     const isDead = finished.decision?.status === 'dead';
     const isFailed = finished.result.outcome !== 'succeeded';
     if (isDead) this.#log.info(describe(finished), 'delivery dead');
-    else if (isFailed && this.#isTold(finished.delivery.destinationId))
+    else if (isFailed && this.#failures.isTold(finished.delivery.destinationId))
       this.#log.info(describe(finished), 'attempt failed');
     else if (this.#log.isLevelEnabled('debug')) this.#log.debug(describe(finished), 'attempt');
   }
@@ -133,20 +130,9 @@ export class AttemptLog {
     }
   }
 
-  /** Says how many failed attempts of this second had no line; then a new second begins. To be called at a stop too. */
+  /** To be called at a stop: of failed attempts without a line, how many there were. */
   flush(): void {
-    for (const [destination, count] of this.#failures) {
-      const leftOut = count - FAILURES_TOLD_MAX;
-      if (leftOut > 0) this.#log.info({ destination, left_out: leftOut }, 'more attempts failed');
-    }
-    this.#failures.clear();
-  }
-
-  #isTold(destination: DestinationId): boolean {
-    if (this.#failures.size === 0) this.#clock.setTimer(() => this.flush(), WINDOW_MS);
-    const count = (this.#failures.get(destination) ?? 0) + 1;
-    this.#failures.set(destination, count);
-    return count <= FAILURES_TOLD_MAX;
+    this.#failures.flush();
   }
 }
 

@@ -3,9 +3,13 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { pino } from 'pino';
+import { createOnError } from '../../src/app/base.ts';
 import { AttemptLog, createMeter } from '../../src/app/observers.ts';
+import { NoDescriptors } from '../../src/attempt/descriptors.ts';
 import type { FinishedAttempt, Scheduled } from '../../src/model/observer.ts';
+import { createAdjustableClock } from '../../src/runtime/clock.ts';
 import { createIds } from '../../src/runtime/ids.ts';
+import type { Log } from '../../src/runtime/log.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { createTracer, type Span } from '../../src/tracing/tracer.ts';
@@ -19,11 +23,12 @@ const ids = createIds(clock, systemRandom);
 const [first, second] = [ids.next('dst'), ids.next('dst')];
 let lines: Line[];
 
+function createLog(level: string): Log {
+  return pino({ level, base: null }, { write: (line) => void lines.push(JSON.parse(line) as Line) });
+}
+
 function createAttemptLog(level: string): AttemptLog {
-  return new AttemptLog(
-    pino({ level, base: null }, { write: (line) => void lines.push(JSON.parse(line) as Line) }),
-    clock,
-  );
+  return new AttemptLog(createLog(level), clock);
 }
 
 function finished(outcome: 'succeeded' | 'reset', destinationId = first): FinishedAttempt {
@@ -145,6 +150,23 @@ describe('at level info', () => {
     log.flush();
     assert.equal(lines.at(-1)!['left_out'], 2);
   });
+});
+
+test('a fault that a thousand destinations have at once has ten lines a second, the metric counts all', async () => {
+  const metrics = createMetrics('0.0.0');
+  const onError = createOnError({ metrics, log: createLog('info'), clock: createAdjustableClock(clock) });
+  for (let i = 0; i < 1_000; i++) onError(new NoDescriptors(), 'attempt');
+  onError(new Error('away'), 'sweep');
+  clock.advance(1_000);
+  assert.deepEqual(
+    lines.slice(9).map(({ where, left_out, msg }) => ({ where, left_out, msg })),
+    [
+      { where: 'attempt', left_out: undefined, msg: 'a step failed; it will be tried again' },
+      { where: 'sweep', left_out: undefined, msg: 'a step failed; it will be tried again' },
+      { where: 'attempt', left_out: 990, msg: 'more steps failed' },
+    ],
+  );
+  assert.match(await metrics.registry.metrics(), /^postrider_loop_failures_total\{loop="attempt"\} 1000$/m);
 });
 
 test('at level debug every attempt has a line', () => {
