@@ -74,9 +74,9 @@ async function serve(line: CommandLine): Promise<number> {
       member.leave();
     }
   }
+  // Nobody may be reading, or the disk be full; that is no reason to stop serving.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   for (const warning of warnings) tell(`postrider: ${warning}`);
-  // Nobody may be reading; that is no reason to stop serving.
-  process.stdout.on('error', () => undefined);
   const tellStarted = (started: Started, log: Log): void => {
     for (const opening of describeOpenings(settings)) tell(`postrider: ${opening}`);
     process.stdout.write(describeStart(started, { settings, isJson: line.has('json') }));
