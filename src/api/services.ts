@@ -22,7 +22,7 @@ import type { SignInLinks } from './session/sign-in-links.ts';
 /** Closed lists all three: `route` is the template of a path, never the path. */
 export type Answer = { method: string; route: string; status: number };
 
-type ProbeResult = 'reachable' | 'unreachable' | 'rate_limited';
+type ProbeResult = 'reachable' | 'unreachable' | 'no_descriptors' | 'rate_limited';
 
 export type ApiServices = {
   store: Store;

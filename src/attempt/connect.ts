@@ -7,7 +7,7 @@ import type { Outcome } from '../model/attempt.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Abort, Link } from './connection.ts';
-import { NoDescriptors, areNoneLeft, saysNoneLeft } from './descriptors.ts';
+import { NoDescriptors, saysNoneLeft } from './descriptors.ts';
 import { explainDns, explainTcp, explainTls, inSeconds } from './explain.ts';
 import { canonicalAddress, type Guard } from './guard.ts';
 import { Intake, TcpSocket } from './intake.ts';
@@ -133,10 +133,8 @@ function createPace(clock: Clock, perTurn: number): () => Promise<void> {
 const BLOCKED = 'the host name leads to an address that is not publicly reachable';
 
 function refuseDns(error: unknown): never {
-  const failure = error instanceof DnsError ? error.failure : 'unavailable';
-  // Of a socket that it could not open c-ares says that the name server refused.
-  if (failure === 'unavailable' && areNoneLeft()) throw new NoDescriptors();
-  throw new ConnectError('dns_failed', explainDns(failure));
+  if (error instanceof NoDescriptors) throw error;
+  throw new ConnectError('dns_failed', explainDns(error instanceof DnsError ? error.failure : 'unavailable'));
 }
 
 /** One connect under way: its budget, and every socket that must not outlive it. */

@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
+import { saysNoneLeft } from './descriptors.ts';
 
 const CHECK_INTERVAL_MS = 5_000;
 /** Block lists of ads are kept as hosts files, too; past this size it is surely one. */
@@ -23,7 +24,11 @@ export function createHostsFile({ clock, path }: { clock: Clock; path: string })
       const text = size <= FILE_BYTES_MAX ? await readFile(path, 'utf8') : '';
       readVersion = version;
       return parseHosts(text);
-    } catch {
+    } catch (error) {
+      if (saysNoneLeft((error as NodeJS.ErrnoException).code)) {
+        checkAt = Number.NEGATIVE_INFINITY;
+        return known;
+      }
       // No such file, or not ours to read: there are no local names then.
       readVersion = '';
       return new Map();

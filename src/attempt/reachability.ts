@@ -3,6 +3,7 @@
 import type { Mode } from '../model/api-key.ts';
 import { delay, type Clock } from '../runtime/clock.ts';
 import { CONNECT_MS_MAX, type Connect } from './connect.ts';
+import { NoDescriptors } from './descriptors.ts';
 import { parseTarget } from './target.ts';
 
 const PROBES_AT_ONCE_MAX = 20;
@@ -16,16 +17,17 @@ export function createProbe(options: { connect: Connect; clock: Clock; perMinute
   let usedInWindow = new Map<number, number>();
   let underWay = 0;
 
-  const canConnect = async (url: URL, mode: Mode): Promise<boolean> => {
+  const tryConnect = async (url: URL, mode: Mode): Promise<'reachable' | 'unreachable' | 'no_descriptors'> => {
     underWay++;
     try {
       const { socket } = await connect({ target: parseTarget(url), mode, budgetMs: CONNECT_MS_MAX });
       // Soon, not at once: our last word of the handshake goes out first, or the receiver logs an error.
       socket.destroySoon();
-      return true;
-    } catch {
+      return 'reachable';
+    } catch (error) {
+      if (error instanceof NoDescriptors) return 'no_descriptors';
       // A ConnectError; anything unexpected must not become an oracle either.
-      return false;
+      return 'unreachable';
     } finally {
       underWay--;
     }
@@ -47,13 +49,14 @@ export function createProbe(options: { connect: Connect; clock: Clock; perMinute
    * Never rejects. Beyond 20 at once it refuses instead of queueing: a probe may take 5 s, and its caller waits for an
    * answer. In live mode a failure takes at least a second, whatever failed.
    */
-  return async ({ environment, mode, url }: ProbeRequest): Promise<'reachable' | 'unreachable' | 'rate_limited'> => {
+  return async ({ environment, mode, url }: ProbeRequest): Promise<ProbeResult> => {
     if (!isAllowed(environment)) return 'rate_limited';
     const earliestFailure = mode === 'live' ? delay(clock, LIVE_FAILURE_MS_MIN) : null;
-    if (await canConnect(url, mode)) return 'reachable';
-    await earliestFailure;
-    return 'unreachable';
+    const result = await tryConnect(url, mode);
+    if (result === 'unreachable') await earliestFailure;
+    return result;
   };
 }
 
+type ProbeResult = 'reachable' | 'unreachable' | 'no_descriptors' | 'rate_limited';
 type ProbeRequest = { environment: number; mode: Mode; url: URL };

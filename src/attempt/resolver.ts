@@ -3,6 +3,7 @@
 // Search domains of resolv.conf do not apply: a name in a URL is a full name.
 import { Resolver as DnsResolver } from 'node:dns/promises';
 import type { Clock } from '../runtime/clock.ts';
+import { NoDescriptors, areNoneLeft } from './descriptors.ts';
 import { createHostsFile } from './hosts-file.ts';
 
 export type Resolver = ReturnType<typeof createResolver>;
@@ -66,12 +67,16 @@ export function createResolver(options: { clock: Clock; readServers?: () => read
     const local = await hosts.addressesOf(name);
     if (local.length > 0) return answerOf(local.map((address) => ({ address, ttl: 0 })));
     const answer = await query({ dns: nameServers.current(), clock, name });
-    if (answer.failure === 'unavailable') nameServers.lookAgain();
+    if (answer.failure !== 'unavailable') return answer;
+    // Of a socket that it could not open c-ares says that the name server refused. Kept as an answer that would blame
+    // receivers when there are sockets again; and a list of name servers that cannot be read is one of localhost.
+    if (areNoneLeft()) throw new NoDescriptors();
+    nameServers.lookAgain();
     return answer;
   };
 
   return {
-    /** The addresses of a name in the order to try them, at least one; rejects with DnsError only. */
+    /** The addresses of a name in the order to try them, at least one; rejects with DnsError or NoDescriptors. */
     async resolve(hostname: string): Promise<readonly string[]> {
       const name = hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
       let entry = cache.get(name);

@@ -8,7 +8,7 @@ import { addDestination, startApi } from './harness.ts';
 const body = { url: 'https://example.com/hook?a=b' };
 
 /** An API whose probe finds the given thing, and what it was asked. */
-async function startProbing(result: 'reachable' | 'unreachable' | 'rate_limited') {
+async function startProbing(result: 'reachable' | 'unreachable' | 'no_descriptors' | 'rate_limited') {
   const asked: unknown[] = [];
   const probe: ApiServices['probe'] = (request) => {
     asked.push(request);
@@ -23,6 +23,13 @@ test('a URL that is not reachable is refused, and nothing is stored', async () =
   assert.equal(error.param, '/url');
   assert.deepEqual(asked, [{ environment: 1, mode: 'live', url: new URL(body.url) }]);
   assert.deepEqual((await api.expect(200, 'GET', '/v1/destinations')).json.data, []);
+  await api.close();
+});
+
+test('where this node can open no connection nothing is said of the URL', async () => {
+  const { api } = await startProbing('no_descriptors');
+  const answer = await api.expect(503, 'POST', '/v1/destinations', { body });
+  assert.equal(answer.headers['retry-after'], '1');
   await api.close();
 });
 

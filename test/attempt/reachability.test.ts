@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { setDefaultCACertificates } from 'node:tls';
 import { ConnectError, type Connect } from '../../src/attempt/connect.ts';
 import type { Link } from '../../src/attempt/connection.ts';
+import { NoDescriptors } from '../../src/attempt/descriptors.ts';
 import { createProbe } from '../../src/attempt/reachability.ts';
 import { startAttempting } from './attempting.ts';
 import { turn } from './event-loop.ts';
@@ -55,6 +56,15 @@ describe('a probe', () => {
     await turn();
     assert.equal(verdict, 'unreachable');
     assert.equal(await probe({ ...LIVE, mode: 'test' }), 'unreachable');
+  });
+
+  test('says nothing of a receiver where no socket could be opened', async () => {
+    const probe = createProbe({
+      connect: () => Promise.reject(new NoDescriptors()),
+      clock: new ManualClock(),
+      perMinute: 60,
+    });
+    assert.equal(await probe(LIVE), 'no_descriptors');
   });
 
   test('that was slow to fail is not made slower', async () => {

@@ -1,9 +1,12 @@
 // The resolver against a real name server on loopback, on a clock that the tests move.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { NoDescriptors, areNoneLeft } from '../../src/attempt/descriptors.ts';
 import { createResolver, DnsError, type Resolver } from '../../src/attempt/resolver.ts';
 import { startDnsServer, type Answer, type DnsServer, type RecordType } from './dns-server.ts';
 import { turn, until } from './event-loop.ts';
@@ -249,6 +252,38 @@ describe('local names', () => {
     assert.deepEqual(await resolver.resolve('a.test'), ['192.0.2.1']);
   });
 });
+
+test('what nobody could be asked for want of a file descriptor is asked as soon as there is one', async (t) => {
+  const { resolver } = await setUp(t, both(['192.0.2.1'], []), '192.0.2.7 receiver.test\n');
+  const giveBack = takeAllDescriptors();
+  if (giveBack === null) return t.skip('there is no prlimit here');
+  try {
+    for (const name of ['a.test', 'receiver.test']) await assert.rejects(resolver.resolve(name), NoDescriptors);
+  } finally {
+    giveBack();
+  }
+  assert.deepEqual(await resolver.resolve('a.test'), ['192.0.2.1']);
+  assert.deepEqual(await resolver.resolve('receiver.test'), ['192.0.2.7']);
+});
+
+/** Null: this process may have more than can be taken. Returns how to give them back. */
+function takeAllDescriptors(): (() => void) | null {
+  const prlimit = (...options: string[]): string =>
+    execFileSync('prlimit', ['--pid', String(process.pid), ...options], { encoding: 'utf8' });
+  const taken: number[] = [];
+  let most: string;
+  try {
+    most = prlimit('--nofile', '-o', 'SOFT', '--noheadings').trim();
+    prlimit('--nofile=200:');
+  } catch {
+    return null;
+  }
+  while (!areNoneLeft()) taken.push(openSync(devNull, 'r'));
+  return () => {
+    for (const descriptor of taken) closeSync(descriptor);
+    prlimit(`--nofile=${most}:`);
+  };
+}
 
 /** Whether a promise has settled by the end of this turn of the event loop. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {

@@ -211,6 +211,9 @@ async function checkReachable(services: ApiServices, { environment, mode }: ApiK
       param: '/url',
     });
   }
+  if (result === 'no_descriptors') {
+    throw new ApiError('unavailable', 'this node can open no connection just now; try again', { retryAfterSeconds: 1 });
+  }
   if (result === 'rate_limited') {
     throw new ApiError('rate_limited', 'too many destinations are being registered; try again later', {
       retryAfterSeconds: PROBE_RETRY_SECONDS,
