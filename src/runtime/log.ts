@@ -29,6 +29,9 @@ export type ProcessLog = {
 export function createLog(level: string, clock: Clock, { isShared }: { isShared: boolean }): ProcessLog {
   const buffer = isShared ? { minLength: PIPE_BYTES - 1, maxWrite: PIPE_BYTES } : { minLength: BUFFER_BYTES };
   const destination = pino.destination({
+    // Asking for it makes a pipe non-blocking, also one that is inherited. A write that blocks keeps a thread, and a
+    // process waits for its threads before it ends.
+    dest: process.stdout.fd,
     sync: false,
     periodicFlush: FLUSH_INTERVAL_MS,
     maxLength: WAITING_BYTES_MAX,

@@ -2,6 +2,7 @@
 // and tested there.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { sharedDatabases } from '../store/postgres/databases.ts';
 import { Api } from './api.ts';
 import { hold, ok, startReceiver } from './receiver.ts';
@@ -9,6 +10,7 @@ import { environmentOf, runCommand, startService, type Service } from './service
 
 const MASTER_KEY = '7'.repeat(64);
 const COUNT = 2;
+const END_MS_MAX = 30_000;
 /** What the parent logs of each. */
 const SERVES = 'a process serves';
 
@@ -39,6 +41,25 @@ describe('serve --processes', () => {
     await assertAnswers(service);
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     for (const pid of pids) assert.ok(!isRunning(pid), `${pid} has ended`);
+  });
+
+  test('ends when told, also when its output is not read', async (t) => {
+    const service = await start(t, { LOG_LEVEL: 'debug' });
+    const pids = await serving(service, COUNT);
+    const api = new Api(service);
+    const receiver = await startReceiver(t);
+    await api.subscribed(receiver.url, 'group.unread');
+    const readAgain = service.leaveUnread();
+    const events = Array.from({ length: 1_000 }, () => ({ type: 'group.unread', body: {} }));
+    for (let batch = 0; batch < 3; batch++) await api.send('POST', '/v1/events/batch', { events });
+    // A line for each is more than fits between two processes.
+    await receiver.arrived(3_000);
+    const exit = service.stop();
+    const endsBy = performance.now() + END_MS_MAX;
+    while (pids.some(isRunning) && performance.now() < endsBy) await setImmediate();
+    assert.ok(!pids.some(isRunning), 'all have ended');
+    readAgain();
+    assert.deepEqual(await exit, { code: 0, signal: null });
   });
 
   test('puts another in the place of one that dies, and answers meanwhile', async (t) => {

@@ -94,6 +94,13 @@ export class Service {
     return this.#exit;
   }
 
+  /** Nobody reads what it writes, until the function that is returned is called. */
+  leaveUnread(): () => void {
+    const stdout = this.#child!.stdout!;
+    stdout.removeAllListeners('data').pause();
+    return () => void stdout.resume();
+  }
+
   get pid(): number {
     return this.#child!.pid!;
   }
