@@ -50,7 +50,7 @@ const NEXT_ADDRESS_MS = 250;
 const ADDRESSES_TRIED_MAX = 6;
 /** Where there is no IPv6, say, which explains nothing if the host refused at its IPv4 address. */
 const OF_OUR_SIDE = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
-/** Each takes about a tenth of a millisecond: the socket, its timers, the system's call. */
+/** Each is an object with its timers, a call of the system, and soon an event for all of them in the same turn. */
 const SOCKETS_PER_TURN = 16;
 /** Each takes a millisecond or two. */
 const HANDSHAKES_PER_TURN = 4;

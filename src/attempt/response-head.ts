@@ -137,7 +137,7 @@ function isBodyless(code: number): boolean {
 
 /** Receivers may send that body after all: on a kept connection the next response would seem to begin with it. */
 function announcesBody(headers: Headers): boolean {
-  return headers.some((header) => header[0] === 'transfer-encoding' || (isLength(header) && !/^0+$/.test(header[1])));
+  return headers.some(isCoding) || headers.filter(isLength).some(([, length]) => !/^0+$/.test(length));
 }
 
 /**
@@ -146,7 +146,7 @@ function announcesBody(headers: Headers): boolean {
  */
 function findBodyEnd(code: number, headers: Headers): BodyEnd {
   const lengths = new Set(headers.filter(isLength).map(([, value]) => value));
-  const codings = headers.filter(([name]) => name === 'transfer-encoding').flatMap(([, value]) => value.split(','));
+  const codings = headers.filter(isCoding).flatMap(([, value]) => value.split(','));
   if (lengths.size > 1) throw malformed('it has two lengths');
   if (isBodyless(code)) return 0;
   if (codings.length > 0) {
@@ -161,6 +161,10 @@ function findBodyEnd(code: number, headers: Headers): BodyEnd {
 
 function isLength([name]: Headers[number]): boolean {
   return name === 'content-length';
+}
+
+function isCoding([name]: Headers[number]): boolean {
+  return name === 'transfer-encoding';
 }
 
 /** HTTP's own white space (RFC 9110, 5.6.3): `trim` would also take 0xA0, which may be half of a letter. */
@@ -183,7 +187,7 @@ function readKeptAliveMs(isVersion10: boolean, headers: Headers): number {
     .flatMap(([, value]) => value.toLowerCase().split(','));
   const has = (option: string): boolean => options.some((text) => text.trim() === option);
   // A transfer coding, where HTTP/1.0 has none or a length says otherwise: its end is a guess (RFC 9112, 6.1).
-  const isGuess = headers.some(([name]) => name === 'transfer-encoding') && (isVersion10 || headers.some(isLength));
+  const isGuess = headers.some(isCoding) && (isVersion10 || headers.some(isLength));
   if (has('close') || (isVersion10 && !has('keep-alive')) || isGuess) return 0;
   const [, seconds] = KEEP_ALIVE_TIMEOUT.exec(headers.find(([name]) => name === 'keep-alive')?.[1] ?? '') ?? [];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000;

@@ -95,8 +95,8 @@ export class Queues {
   }
 
   /**
-   * Deliveries that were stored at `storedAt` (monotonic ms). Returns how many of them go out from here `soon`, and
-   * how many `later`, after others that wait in the store.
+   * Deliveries that were stored at `storedAt` (monotonic ms); `at` is now. Returns how many of them go out from here
+   * `soon`, and how many `later`, after others that wait in the store.
    */
   offer(deliveries: readonly OpenDelivery[], storedAt: number, at: Instant): { soon: number; later: number } {
     const count = { soon: 0, later: 0 };

@@ -5,7 +5,7 @@ import type { Perform } from '../attempt/perform.ts';
 import type { Mode } from '../model/api-key.ts';
 import type { TestAttempt } from '../model/attempt.ts';
 import { keysInForce, type DestinationWithKeys } from '../model/destination.ts';
-import { ApiError } from '../model/error.ts';
+import { ApiError, cannotConnect } from '../model/error.ts';
 import { idShard, type DestinationId } from '../model/id.ts';
 import { resolveSchedule } from '../model/retry-policy.ts';
 import { instantOf, type Clock } from '../runtime/clock.ts';
@@ -105,7 +105,7 @@ export class TestRequests {
 
 function refuse(error: unknown): never {
   if (!(error instanceof NoDescriptors)) throw error;
-  throw new ApiError('unavailable', 'this node can open no connection just now; try again', { retryAfterSeconds: 1 });
+  throw cannotConnect();
 }
 
 function tooSoon(): ApiError {

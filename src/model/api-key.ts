@@ -27,6 +27,8 @@ export type ApiKey = {
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
+/** Behind `pr_test_` or `pr_live_`. */
+export const KEY_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
 const KEY_FORM = /^pr_(live|test)_[0-9A-Za-z]{36}$/;
 
 /** Writes a key from uniformly random digits (each 0-61), 30 of them. */

@@ -193,3 +193,8 @@ export class ApiError extends Error {
     return ERRORS[this.code].status;
   }
 }
+
+/** For want of a file descriptor. */
+export function cannotConnect(): ApiError {
+  return new ApiError('unavailable', 'this node can open no connection just now; try again', { retryAfterSeconds: 1 });
+}

@@ -7,7 +7,7 @@ import {
   type DestinationChange,
   type DestinationWithKeys,
 } from '../../model/destination.ts';
-import { ApiError } from '../../model/error.ts';
+import { ApiError, cannotConnect } from '../../model/error.ts';
 import { idTime, type DestinationId } from '../../model/id.ts';
 import { closed, pageQuery } from '../schemas/fields.ts';
 import {
@@ -211,9 +211,7 @@ async function checkReachable(services: ApiServices, { environment, mode }: ApiK
       param: '/url',
     });
   }
-  if (result === 'no_descriptors') {
-    throw new ApiError('unavailable', 'this node can open no connection just now; try again', { retryAfterSeconds: 1 });
-  }
+  if (result === 'no_descriptors') throw cannotConnect();
   if (result === 'rate_limited') {
     throw new ApiError('rate_limited', 'too many destinations are being registered; try again later', {
       retryAfterSeconds: PROBE_RETRY_SECONDS,

@@ -1,6 +1,7 @@
 // The client of the service, and what its errors are to somebody at a command line.
 import type { Postrider } from '../../../sdk/typescript/src/postrider.ts';
 import type * as Client from '../../../sdk/typescript/src/postrider.ts';
+import { KEY_LENGTH } from '../../model/api-key.ts';
 import { CommandFailure } from '../command.ts';
 import type { Connection } from './connection.ts';
 import { nextCommand } from '../next-command.ts';
@@ -58,13 +59,10 @@ function explain(error: unknown, { module, connection, nameOfParam, isChange }: 
   return error;
 }
 
-/** Behind `pr_test_` or `pr_live_`. */
-const KEY_CHARS = 36;
-
 /** Why a service may not take it. A paste that lost its end has the right beginning. */
 function reasonOf(key: string): string {
   const { length } = key.replace(/^pr_(test|live)_/, '');
-  if (length !== KEY_CHARS) return `it has ${length} characters behind "${key.slice(0, 8)}", and a key ${KEY_CHARS}`;
+  if (length !== KEY_LENGTH) return `it has ${length} characters behind "${key.slice(0, 8)}", and a key ${KEY_LENGTH}`;
   return `it is unknown there, revoked or expired; "${nextCommand('keys list')}" shows those of its store`;
 }
 
