@@ -1,7 +1,9 @@
-// Requests that try out a destination: what a stop means for them. The rest is in test/api/test-requests.test.ts.
+// Requests that try out a destination: what a stop, and a node without sockets, mean for them. The rest is in
+// test/api/test-requests.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Abort } from '../../src/attempt/connection.ts';
+import { NoDescriptors } from '../../src/attempt/descriptors.ts';
 import { TestRequests } from '../../src/dispatch/test-requests.ts';
 import type { AttemptResult } from '../../src/model/attempt.ts';
 import { createIds } from '../../src/runtime/ids.ts';
@@ -32,6 +34,15 @@ test('a stop ends those under way, and none begins any more', async () => {
   assert.equal((await asked).outcome, 'cancelled');
   await assert.rejects(tests.send(destinationWith({ id: destinationId }), event), { code: 'unavailable' });
   assert.equal(begun.length, 1);
+});
+
+test('where this node can open no connection the caller is told, and when to ask again', async () => {
+  const clock = new ManualClock();
+  const ids = createIds(clock, systemRandom);
+  const perform = (): Promise<AttemptResult> => Promise.reject(new NoDescriptors());
+  const tests = new TestRequests({ clock, ids, modeOf: () => 'live', reserve: null, perform });
+  const asked = tests.send(destinationWith({ id: ids.next('dst') }), { type: 'a.b', body: Buffer.from('{}') });
+  await assert.rejects(asked, { code: 'unavailable', retryAfterSeconds: 1 });
 });
 
 const CANCELLED = {
